@@ -91,7 +91,7 @@ type MemoryType struct {
 	Bytes uint64 `json:"bytes"` // of all of them
 	// Retained is how many bytes would be free without them: their own, and what is reached through them only; 0 if that was not found out.
 	Retained uint64 `json:"retained,omitempty"`
-	// Idle is how many of Bytes containers have for elements that they do not hold: std::vector, std::string, Python's lists. Of others it is not known.
+	// Idle is how many of Bytes containers have for elements that they do not hold: std::vector, std::string, Vec, Python's lists. Of others it is not known.
 	Idle uint64 `json:"idle,omitempty"`
 	// By is how the type is known, one of the TypeBy constants; "" if it is not. All of it is likely only: a block that was handed out again may
 	// hold what was there before, and a pointer may be of another type than what it leads to.

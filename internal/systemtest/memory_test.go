@@ -368,3 +368,33 @@ os.abort()`, log))
 	}
 	t.Error("no lists")
 }
+
+// TestMemoryRust: rows of Rust's Vec and String have types, of their elements in use only, and room for more.
+func TestMemoryRust(t *testing.T) {
+	fixture.Tools(t)
+	for _, level := range []string{"opt-level=0", "opt-level=3"} {
+		t.Run(level, func(t *testing.T) {
+			exe := fixture.Compile(t, "rustc", "heap/types.rs", "-g", "-C", level)
+			log := filepath.Join(t.TempDir(), "log")
+			m := memoryOf(t, fixture.Crash(t, nil, exe, log))
+			text, err := os.ReadFile(log)
+			if err != nil {
+				t.Fatal(err)
+			}
+			types := map[string]report.MemoryType{}
+			for _, x := range m.Types {
+				types[strings.TrimPrefix(x.Name, "types::")] = x
+			}
+			for line := range strings.Lines(string(text)) {
+				var what, name string
+				var n int
+				if _, err := fmt.Sscanf(line, "%s %d %s", &what, &n, &name); err != nil {
+					t.Fatal(line, err)
+				}
+				if x := types[name]; what == "type" && x.Count != n || what == "room" && x.Idle != uint64(n) {
+					t.Errorf("%+v, want %s", x, line)
+				}
+			}
+		})
+	}
+}

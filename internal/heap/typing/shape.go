@@ -36,6 +36,8 @@ type slot struct {
 	past      uint64 // bytes in use behind high
 	// room is where the shape says how much of the object is for elements that are not there yet; nil where it does not.
 	room *room
+	// counted says that only as many elements as room says are in use.
+	counted bool
 }
 
 // A room is where a container has how much it may hold, and how much it holds: two pointers, or two numbers of elements. Offsets are in the shape.
@@ -279,6 +281,13 @@ func (t *Typer) container(d *types.Type, off uint64) ([]slot, bool) {
 	if !templ {
 		return nil, false
 	}
+	if d.Language == dwarf.LangRust {
+		if name != "Vec" {
+			return nil, false
+		}
+		p, ok := t.vecOf(d, off)
+		return []slot{p}, ok
+	}
 	w := t.word
 	node := func(what string, value int, head uint64, links ...uint64) *shape {
 		return t.node(d, what, d.TypeArg(value), head, links...)
@@ -357,6 +366,38 @@ func (t *Typer) llvmContainer(d *types.Type, name string, off uint64) (out []slo
 		at(t.node(d, "list node", value, (w+t.alignment(value, 0)-1)&^(t.alignment(value, 0)-1), 0), "__before_begin_")
 	}
 	return out, len(out) > 0
+}
+
+// vecOf returns the pointer of a Vec of Rust, which is that of a byte, somewhere in a member beside which the length is.
+func (t *Typer) vecOf(d *types.Type, off uint64) (p slot, ok bool) {
+	of := d.TypeArg(0)
+	if of == nil || of.Whole() == 0 {
+		return p, false
+	}
+	length, first := t.within(d, 0, 0, func(name string, _ *types.Type) bool { return name == "len" })
+	whole, second := t.within(d, 0, 0, func(name string, _ *types.Type) bool { return name == "cap" })
+	at, third := t.within(d, 0, 0, func(_ string, m *types.Type) bool { return m.Pointer() && m.Whole() == t.word })
+	if s := t.shapeOf(of); s != nil && first && second && third {
+		return slot{off: off + at, at: s, t: t, room: &room{whole: off + whole, used: off + length, element: of.Whole()}, counted: true}, true
+	}
+	return p, false
+}
+
+// within is where in a type the first member, or member of a member, is that matches.
+func (t *Typer) within(d *types.Type, off uint64, depth int, match func(name string, of *types.Type) bool) (at uint64, ok bool) {
+	if !d.Aggregate() || depth > maxDepth/2 {
+		return 0, false
+	}
+	fields := d.Members().Fields
+	for i := range fields {
+		f := &fields[i]
+		if of := d.MemberType(f).Defined(); !f.Static && match(f.Name, of) {
+			return off + f.Off, true
+		} else if at, ok = t.within(of, off+f.Off, depth+1, match); ok {
+			return at, true
+		}
+	}
+	return 0, false
 }
 
 // memberOf is the type of the member of a type that has one of some names; nil if none has.

@@ -291,6 +291,10 @@ func (t *Typer) follow(s *shape, at, size uint64) {
 					if used = (&[2]uint64{t.wordAt(b, j*s.size+p.low), t.wordAt(b, j*s.size+p.high) + p.past}); used[0] > used[1] {
 						continue
 					}
+				} else if p.counted {
+					if n := t.wordAt(b, j*s.size+p.room.used); n <= maxElements { // more are nonsense, and assign leaves out what is longer than the object
+						used = &[2]uint64{v, v + n*p.room.element}
+					}
 				}
 				if k := t.assign(v, p.shape(), used); k != Unknown && p.room != nil {
 					t.idle(k, v, t.wordAt(b, j*s.size+p.room.whole), t.wordAt(b, j*s.size+p.room.used), p.room.element)

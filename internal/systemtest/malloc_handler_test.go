@@ -30,7 +30,7 @@ func TestMallocInHandler(t *testing.T) {
 			t.Fatal(err)
 		}
 		th := &r.Threads[0]
-		kinds := map[string]string{"certain": report.CrashDeadlock, "possible": report.CrashAbort}
+		kinds := map[string]string{"certain": report.CrashDeadlock, "possible": report.CrashHang} // another thread sent the signal
 		certainty := "possible"
 		for _, f := range th.Frames {
 			for _, a := range f.Args {

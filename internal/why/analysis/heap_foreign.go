@@ -26,7 +26,10 @@ const (
 // has the block now, after the program gave it back and kept a pointer. What the block may hold of its own is no sign of either.
 func (c *crash) foreign() []report.Cause {
 	p := c.readFrom()
-	if p.heap == nil || p.known && (p.block.Free || p.block.Own) {
+	if p.heap == nil {
+		return c.pastText()
+	}
+	if p.known && (p.block.Free || p.block.Own) {
 		return nil
 	}
 	r := c.runAround(p.at)
@@ -36,6 +39,7 @@ func (c *crash) foreign() []report.Cause {
 	v := &invaded{heapWord: p, run: r, word: uint64(c.arch.WordSize)}
 	v.findBefore()
 	c.throughFreed(v)
+	v.cut()
 	scanned := maxScanned
 	if !r.text && v.before.Size == 0 {
 		value, ok := c.mem.Uint(p.at, int(v.word))
@@ -71,6 +75,15 @@ func (c *crash) foreign() []report.Cause {
 	}
 	if text == "" {
 		text, confidence = c.spoilt(v)
+	}
+	if text == "" {
+		text, confidence = v.leftover(c)
+	}
+	if text == "" {
+		text, confidence = c.beside(v)
+	}
+	if text == "" {
+		text, confidence = c.pointsInto(v)
 	}
 	if text == "" {
 		text, confidence = c.inUse(v)
@@ -189,10 +202,11 @@ func (c *crash) spoilt(v *invaded) (text, confidence string) {
 			return "", ""
 		}
 	}
-	b, ok := v.heap.BlockAt(v.block.Start - 1)
-	if end := b.End(); !ok || b.Free || b.Own || b.Mapped || end > v.block.Start || v.block.Start-end > 2*v.word {
+	near := c.neighbours(v.block)
+	if len(near) == 0 || near[0].Start > v.block.Start || near[0].Free || near[0].Own || near[0].Mapped {
 		return "", ""
 	}
+	b := near[0]
 	before := &invaded{heapWord: heapWord{at: b.Start, block: b}, run: run{from: b.Start, end: b.End()}, word: v.word}
 	if c.holders(before, maxScannedPlace); len(before.holds) == 0 || slices.ContainsFunc(before.holds, func(h holder) bool { return h.size != 0 && h.to == v.holds[0].to }) {
 		return "", "" // nobody has it, or those of one type, which are seldom overrun
@@ -325,6 +339,13 @@ func (c *crash) throughFreed(v *invaded) {
 	}
 	if !b.Free {
 		v.before, v.through, v.run.from = b, true, from
+	}
+}
+
+// cut has text begin with the block if it does not go on from one before: the last byte of a number there may be a letter by chance.
+func (v *invaded) cut() {
+	if v.run.text && v.before.Size == 0 && v.run.from < v.block.Start && v.run.end >= v.block.Start+minText {
+		v.run.from = v.block.Start
 	}
 }
 

@@ -25,6 +25,9 @@ const maxRounded = 24
 // nearGiven is how far from a pointer the allocator looks at what is before a block.
 const nearGiven = 4096
 
+// leastGiven is the least pointer that null is not near to: allocators look at a few words before a block.
+const leastGiven = 64
+
 // A givenBack is a pointer that the program gave back to its allocator, in the call in which it died.
 type givenBack struct {
 	to    string // the function: "free"
@@ -215,7 +218,7 @@ func (c *crash) wildlyGiven(g givenBack) bool {
 		return false
 	}
 	at := c.fault().address
-	return at == nil || uint64(*at)-g.value+nearGiven > 2*nearGiven
+	return at == nil || uint64(*at)-g.value+nearGiven > 2*nearGiven || *at == 0 && g.value >= leastGiven // where a table that is looked up has nothing
 }
 
 // wronglyGiven says what is wrong with a pointer that the program gave back: it is no block that is in use. Of a block in use nothing is said.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/binary"
 	"regexp"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/lazy"
@@ -95,8 +96,12 @@ func (o *owners) each(level []*held, yield func(of *held, path string, t *types.
 					continue
 				}
 				if name, t := o.variableAt(p.at, uint64(o.arch.WordSize)); t != nil {
-					if path, t, ok := o.path(name, t, p.to); ok && !yield(p.to.asked(), plainPath(path), t) {
+					path, t, ok := o.path(name, t, p.to)
+					if ok && !yield(p.to.asked(), plainPath(path), t) {
 						return
+					}
+					if a := p.to.asked(); !ok && a.symbol == "" { // by nodes of a container, or other types than those of the variables
+						a.symbol = "what " + rootOf(name) + " leads to"
 					}
 					continue
 				} else if name != "" {
@@ -123,6 +128,14 @@ func (o *owners) each(level []*held, yield func(of *held, path string, t *types.
 			return
 		}
 	}
+}
+
+// rootOf is the variable of a path: "cache" of "cache._M_t._M_impl._M_header._M_parent".
+func rootOf(path string) string {
+	if i := strings.IndexAny(path, ".-[("); i > 0 {
+		return path[:i]
+	}
+	return path
 }
 
 // path follows a pointer from a variable through blocks to what is asked about, and has the last pointer's type.

@@ -78,6 +78,11 @@ func (c *crash) neighbours(of heap.Block) (out []heap.Block) {
 			return append(out, b)
 		}
 	}
+	for _, d := range c.heap().Damages() { // with a record that was written to
+		if d.Of.Start >= of.End() && d.Of.Start-of.End() <= most {
+			return append(out, heap.Block{Start: d.Of.Start, Size: maxUnknownObject})
+		}
+	}
 	return out
 }
 

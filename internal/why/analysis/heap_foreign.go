@@ -85,6 +85,10 @@ func (c *crash) foreign() []report.Cause {
 	if text == "" {
 		text, confidence = c.pointsInto(v)
 	}
+	if text == "" && len(v.holds) > 0 && !v.holdersNamed(c) { // who it was read for is farther away
+		c.allHolders(v)
+		text, confidence = v.twoTypes()
+	}
 	if text == "" {
 		text, confidence = c.inUse(v)
 	}
@@ -240,6 +244,9 @@ func (c *crash) nameless() bool {
 // behindDamage says who overran a block, if what the bad value goes on with has damaged the record of the next one on its way.
 func (c *crash) behindDamage(p heapWord, r run) []report.Cause {
 	from := r.from
+	if !r.text && r.end-r.from < minSeries*uint64(c.arch.WordSize) {
+		r.from = p.at // two numbers are no series
+	}
 	if r.from == p.at { // it went on with something else
 		if value, ok := c.mem.Uint(p.at, c.arch.WordSize); !ok || value == 0 {
 			return nil
@@ -451,13 +458,25 @@ func (v *invaded) twoTypes() (text, confidence string) {
 		case h.pointee == nil || h.chars || h.size == 0 || h.size > v.block.Size:
 		case one == nil:
 			one = h
+		case one.to != h.to && (h.points && one.numbers() || one.points && h.numbers()):
+			return v.ofTwo(one, h), report.Possible
 		case one.to != h.to && !(one.whole || h.whole):
 		case one.to != h.to && !one.pointee.BeginsWith(h.pointee) && !h.pointee.BeginsWith(one.pointee):
-			return fmt.Sprintf("the block of %s at %#x, in which it was, is that of %s (%s), and of %s (%s), too: it may have been freed, and handed out again",
-				byteCount(v.block.Size), v.block.Start, one.path, one.to, h.path, h.to), report.Possible
+			return v.ofTwo(one, h), report.Possible
 		}
 	}
 	return "", ""
+}
+
+func (v *invaded) ofTwo(one, other *holder) string {
+	return fmt.Sprintf("the block of %s at %#x, in which it was, is that of %s (%s), and of %s (%s), too: it may have been freed, and handed out again",
+		byteCount(v.block.Size), v.block.Start, one.path, one.to, other.path, other.to)
+}
+
+// numbers reports whether a pointer leads to numbers.
+func (h *holder) numbers() bool {
+	t, _ := elements(h.pointee)
+	return t != nil
 }
 
 // inUse says which block has the bad value, as far as the source does not name it by a variable that everybody knows.
@@ -471,7 +490,7 @@ func (c *crash) inUse(v *invaded) (text, confidence string) {
 	if len(names) == 0 {
 		names = c.pointersTo(v.block.Start) // in registers
 	}
-	if len(names) == 0 && v.run.text {
+	if value, ok := c.mem.Uint(v.at, int(v.word)); len(names) == 0 && (v.run.text || ok && value >= leastMember) {
 		names = []string{"no variable leads to it"}
 	}
 	if len(names) == 0 {
@@ -488,7 +507,43 @@ func (c *crash) inUse(v *invaded) (text, confidence string) {
 	if off := v.at - v.block.Start; off > 0 {
 		at = fmt.Sprintf(", %s from its beginning", byteCount(off))
 	}
-	return fmt.Sprintf("it was in the block of %s at %#x (%s)%s, which is in use", byteCount(v.block.Size), v.block.Start, strings.Join(names, ", "), at), report.Likely
+	text = fmt.Sprintf("it was in the block of %s at %#x (%s)%s, which is in use", byteCount(v.block.Size), v.block.Start, strings.Join(names, ", "), at)
+	if c.ofTable() {
+		text += ": a table of virtual functions belongs there, which only who makes an object sets: it may have been freed, and handed out again, or written to by others"
+	}
+	return text, report.Likely
+}
+
+// ofTable reports whether the bad value is that of the place where an object has its table of virtual functions, of C++ or Rust.
+func (c *crash) ofTable() bool {
+	b := c.fault().blame
+	if b == nil {
+		return false
+	}
+	for _, s := range append([]string{b.Expression}, stepNames(b)...) {
+		if strings.Contains(s, "_vptr") || strings.HasSuffix(s, ".vtable") {
+			return true
+		}
+	}
+	return false
+}
+
+// holdersNamed reports whether the source names the bad value by one who leads to its block.
+func (v *invaded) holdersNamed(c *crash) bool {
+	b := c.fault().blame
+	if b == nil {
+		return true
+	}
+	named := false
+	for _, s := range append([]string{b.Expression}, stepNames(b)...) {
+		if i := strings.LastIndex(s, "->"); i > 0 {
+			named = true
+			if slices.ContainsFunc(v.holds, func(h holder) bool { return h.path == s[:i] }) {
+				return true
+			}
+		}
+	}
+	return !named
 }
 
 // stepNames are the names in the steps of a blame.

@@ -235,6 +235,11 @@ func (c *crash) noBlockGiven() []report.Cause {
 	g := c.gaveBack()
 	confidence := report.Likely
 	switch {
+	case !g.known && musl(c.topModule()) && c.freesInto():
+		if text := c.freedInside(); text != "" {
+			return []report.Cause{{Text: text, Confidence: report.Possible}}
+		}
+		return nil
 	case !g.known:
 		return nil
 	case !g.exact && len(c.toldOfGiven()) > 0:
@@ -287,13 +292,35 @@ func (c *crash) noBlockGiven() []report.Cause {
 	case !b.Contains(g.value) || b.Start == g.value:
 		return nil
 	case b.Free:
-		return cause("%s from the beginning of the freed block of %s at %#x%s", byteCount(g.value-b.Start), byteCount(b.Size), b.Start, c.ownerOf(b))
+		return cause("%s from the beginning of the freed block of %s at %#x%s: what was there may have been freed already", byteCount(g.value-b.Start), byteCount(b.Size), b.Start, c.ownerOf(b))
 	}
 	text := cause("%s from the beginning of the block of %s at %#x%s", byteCount(g.value-b.Start), byteCount(b.Size), b.Start, c.ownerInside(b, g.value, g.name))
 	if n, ok := c.countBefore(b, &g); ok && g.to == "operator delete" {
 		text[0].Text += fmt.Sprintf(": it begins with the number %d, as blocks of new[] do, which delete[] gives back", n)
 	}
 	return text
+}
+
+func (c *crash) topModule() string {
+	if top := c.top(); top != nil {
+		return c.libraryPath(top.LookupAddr())
+	}
+	return ""
+}
+
+// freesInto reports whether the program called a function that takes a block back, and died in it.
+func (c *crash) freesInto() bool {
+	for n := 1; n < min(len(c.stack), maxGivenFrames) && !c.ofProgram(n-1); n++ {
+		site, ok := c.callSite(c.stack[n])
+		if !ok || !site.Direct {
+			continue
+		}
+		code := codeReader{in: c.question}
+		if f, ok := code.function(site.Target); ok && freeing(f.Name) != "" || c.leavesTo(site.Target).to != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // givenErased reports whether musl's free found that the record of what it was given is no more: it erases that itself, but reads all of it before, and it

@@ -129,13 +129,13 @@ func (c *crash) likeElements(b heap.Block, t *types.Type, size, value uint64) bo
 	return false
 }
 
-// pointsInto says that a variable points into a block, and has a pointer where the bad value is, while those who point to its beginning have something else there.
+// pointsInto says that a variable points into a block, and has a pointer where the bad value is, while those who point to its beginning have numbers there.
 func (c *crash) pointsInto(v *invaded) (text, confidence string) {
 	var first *holder
 	for i := range v.holds {
 		switch h := &v.holds[i]; {
 		case h.size == 0:
-		case h.points:
+		case !h.numbers(): // of a structure it may be a member
 			return "", ""
 		case first == nil:
 			first = h

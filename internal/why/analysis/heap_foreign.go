@@ -490,7 +490,7 @@ func (c *crash) inUse(v *invaded) (text, confidence string) {
 	if len(names) == 0 {
 		names = c.pointersTo(v.block.Start) // in registers
 	}
-	if value, ok := c.mem.Uint(v.at, int(v.word)); len(names) == 0 && (v.run.text || ok && value >= leastMember) {
+	if value, ok := c.mem.Uint(v.at, int(v.word)); len(names) == 0 && (v.run.text || ok && v.guessed && value >= leastMember) {
 		names = []string{"no variable leads to it"}
 	}
 	if len(names) == 0 {

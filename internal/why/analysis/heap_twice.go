@@ -38,7 +38,8 @@ func (c *crash) handedTwice(d *heap.Damage, value uint64) (text string, two bool
 		return len(of) < maxBegun
 	})
 	if len(of) == 0 { // it was written to again since
-		return c.twoElements(d), true
+		text = c.twoElements(d)
+		return text, text != ""
 	}
 	if len(of) == maxBegun {
 		return "", false

@@ -94,7 +94,7 @@ func (c *crash) stalePointers(yield func(*stale) bool) {
 				}
 			}
 		case v >= leastWild && len(blocks) < maxDeadBlocks:
-			if to, ok := c.Proc.MappingAt(v); ok && to.Perm&libstate.Write != 0 && !c.isOfModule(v) {
+			if to, ok := c.Proc.MappingAt(v); ok && to.Perm&libstate.Write != 0 && (!c.isOfModule(v) || c.donated(v)) {
 				blocks = append(blocks, lead{name, v})
 			}
 		}

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -160,7 +161,7 @@ func (c *crash) pointsInto(v *invaded) (text, confidence string) {
 }
 
 // pastText says which text went on past its block, if the bad value of a fault is text that stands there, and nothing tells from where it was read: a block to which a
-// pointer of the youngest frames leads, or a word there, is full of text to its end, and so is what is behind it, up to the value.
+// pointer of the youngest frames leads, or a word there or in the program's data, is full of text to its end, and so is what is behind it, up to the value.
 func (c *crash) pastText() []report.Cause {
 	if c.Variables == nil || c.heap() == nil || !dataFault(c.verdict().kind) {
 		return nil
@@ -179,8 +180,8 @@ func (c *crash) pastText() []report.Cause {
 	seen := map[uint64]bool{}
 	try := func(at uint64) bool {
 		b, ok := c.heap().BlockAt(at)
-		if !ok || b.Free || b.Own || seen[b.Start] || !b.Contains(at) || len(seen) == maxObjects {
-			return len(seen) < maxObjects
+		if !ok || b.Free || b.Own || seen[b.Start] || !b.Contains(at) || len(seen) == maxWordObjects {
+			return len(seen) < maxWordObjects
 		}
 		seen[b.Start] = true
 		from := b.End() - min(minText, b.Size)
@@ -206,12 +207,23 @@ func (c *crash) pastText() []report.Cause {
 	c.pointers(func(_ *where.Held, v uint64) bool {
 		return v < leastWild || try(v)
 	})
-	if near := c.nearData(); text == "" && len(near) > 0 { // strings are no pointers, but have one
-		words, _ := c.mem.Words(near[0][0], int(near[0][1]-near[0][0])/word)
+	all := func(from, end uint64) bool { // strings are no pointers, but have one
+		words, _ := c.mem.Words(from, int(end-from)/word)
 		for _, v := range words {
 			if v >= leastWild && !try(v) {
-				break
+				return false
 			}
+		}
+		return true
+	}
+	for _, r := range c.nearData() {
+		if text == "" {
+			all(r[0], r[1])
+		}
+	}
+	for _, start := range slices.Sorted(maps.Keys(seen)) { // and what has them
+		if text == "" {
+			all(start, start+maxLeading)
 		}
 	}
 	if text == "" {

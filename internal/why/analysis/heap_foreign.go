@@ -493,10 +493,14 @@ func (c *crash) inUse(v *invaded) (text, confidence string) {
 	if value, ok := c.mem.Uint(v.at, int(v.word)); len(names) == 0 && (v.run.text || ok && v.guessed && value >= leastMember) {
 		names = []string{"no variable leads to it"}
 	}
+	b := c.fault().blame
+	if pointed := b != nil && slices.ContainsFunc(append([]string{b.Expression}, stepNames(b)...), func(s string) bool { return strings.Contains(s, "->") }); len(names) == 0 && pointed {
+		names = []string{"no variable leads to its beginning"}
+	}
 	if len(names) == 0 {
 		return "", ""
 	}
-	if b := c.fault().blame; b != nil && len(names) == 1 {
+	if b != nil && len(names) == 1 {
 		for _, s := range append([]string{b.Expression}, stepNames(b)...) {
 			if strings.HasPrefix(s, names[0]+"->") || strings.HasPrefix(s, names[0]+"[") {
 				return "", ""
@@ -557,7 +561,7 @@ func stepNames(b *report.Blame) []string {
 
 // overrun says who wrote past the end of the block before, if the bad value goes on with what that ends with.
 func (v *invaded) overrun(c *crash) (text, confidence string) {
-	if full := v.run.end >= v.block.End() && !v.denied(); v.before.Size == 0 || full && !(v.run.text && len(v.holds) == 0) || v.alike() {
+	if full := v.run.end >= v.block.End() && !v.denied(); v.before.Size == 0 || full && !(v.run.text && len(v.holds) == 0) && !v.unlike() || v.alike() {
 		return "", "" // both are full of the same: it is as likely to be the block's own
 	}
 	what := "a series of numbers, to " + c.content(v.at, int(v.word)) + ","
@@ -590,6 +594,12 @@ func (v *invaded) denied() bool {
 		}
 	}
 	return len(v.holds) > 0
+}
+
+// unlike reports whether a block to which pointers lead whose types say nothing goes on with the numbers of an array of such.
+func (v *invaded) unlike() bool {
+	return !v.run.text && len(v.holds) > 0 && !slices.ContainsFunc(v.holds, func(h holder) bool { return h.size != 0 }) &&
+		slices.ContainsFunc(v.holdsBefore, func(h holder) bool { return h.numbers() })
 }
 
 // alike reports whether a block may have of its own what the one before has: text, or numbers of the same type.

@@ -236,10 +236,14 @@ func (c *crash) noBlockGiven() []report.Cause {
 	confidence := report.Likely
 	switch {
 	case !g.known && musl(c.topModule()) && c.freesInto():
-		if text := c.freedInside(); text != "" {
-			return []report.Cause{{Text: text, Confidence: report.Possible}}
+		text := c.freedInside()
+		if text == "" {
+			text = c.freedAgain()
 		}
-		return nil
+		if text == "" {
+			return nil
+		}
+		return []report.Cause{{Text: text, Confidence: report.Possible}}
 	case !g.known:
 		return nil
 	case !g.exact && len(c.toldOfGiven()) > 0:
@@ -299,6 +303,15 @@ func (c *crash) noBlockGiven() []report.Cause {
 		text[0].Text += fmt.Sprintf(": it begins with the number %d, as blocks of new[] do, which delete[] gives back", n)
 	}
 	return text
+}
+
+// freedAgain says of which freed block free seems to have been given an address.
+func (c *crash) freedAgain() string {
+	b, at, ok := c.given(func(b heap.Block, at uint64) bool { return b.Free && b.Contains(at) })
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("free may have been given %#x, in the freed block of %s at %#x%s: what was there may have been freed already", at, byteCount(b.Size), b.Start, c.ownerOf(b))
 }
 
 func (c *crash) topModule() string {

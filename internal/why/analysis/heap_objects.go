@@ -3,6 +3,8 @@ package analysis
 import (
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/vars/where"
@@ -30,7 +32,7 @@ const (
 // findInObjects finds the bad value of a fault in an object of the heap to which a variable of the youngest frames or of the program points, where code does not tell from where
 // it was read: iterators and what is inlined lose that. Only a value that is no address counts, as others stand in many places.
 func (c *crash) findInObjects() heapWord {
-	if c.Variables == nil || !dataFault(c.verdict().kind) {
+	if c.Variables == nil || !dataFault(c.verdict().kind) && c.misaligned() == 0 {
 		return heapWord{}
 	}
 	wild := c.wildValues()
@@ -238,6 +240,21 @@ func (c *crash) inObject(pointer uint64, wild []uint64, less uint64) heapWord {
 	return heapWord{}
 }
 
+// misaligned is the pointer that Rust found to be none of its type before it was used, which its panic says; 0 for other ends.
+func (c *crash) misaligned() uint64 {
+	const told, is = "misaligned pointer dereference: ", " but is "
+	text := c.verdict().reason
+	if i := strings.Index(text, told); i < 0 {
+		return 0
+	} else if _, value, ok := strings.Cut(text[i:], is); ok {
+		v, err := strconv.ParseUint(value, 0, 64)
+		if err == nil {
+			return v
+		}
+	}
+	return 0
+}
+
 func (in *Engine) mappedAt(at uint64) bool {
 	_, ok := in.Proc.MappingAt(at)
 	return ok
@@ -280,6 +297,9 @@ func (c *crash) wildValues() (out []uint64) {
 				least = leastWild
 			}
 		}
+	}
+	if v := c.misaligned(); v != 0 {
+		all = append(all, report.Addr(v))
 	}
 	for _, v := range all {
 		if uint64(v) < least {

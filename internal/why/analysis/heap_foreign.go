@@ -596,9 +596,9 @@ func (v *invaded) denied() bool {
 	return len(v.holds) > 0
 }
 
-// unlike reports whether a block to which pointers lead whose types say nothing goes on with the numbers of an array of such.
+// unlike reports whether a block to which no pointers lead, or those whose types say nothing, goes on with the numbers of an array of such.
 func (v *invaded) unlike() bool {
-	return !v.run.text && len(v.holds) > 0 && !slices.ContainsFunc(v.holds, func(h holder) bool { return h.size != 0 }) &&
+	return !v.run.text && !slices.ContainsFunc(v.holds, func(h holder) bool { return h.size != 0 }) &&
 		slices.ContainsFunc(v.holdsBefore, func(h holder) bool { return h.numbers() })
 }
 

@@ -36,7 +36,9 @@ func (c *crash) pureCalled() []report.Cause {
 	}
 	o, ok := c.pureOf(n)
 	if !ok {
-		return nil
+		if o.at, o.name = c.madeOrEnded(n); o.at == 0 { // compilers that see where the call leads make no table
+			return nil
+		}
 	}
 	word := c.arch.WordSize
 	table, _ := c.mem.Uint(o.at, word)
@@ -179,6 +181,35 @@ func (c *crash) endsIn(frame int, object uint64) string {
 		}
 	}
 	return ""
+}
+
+// madeOrEnded is the object whose constructor or destructor is the youngest that called a frame, and the variable that it is in; 0 if there is none.
+func (c *crash) madeOrEnded(frame int) (at uint64, name string) {
+	for i := range c.named.Frames {
+		f := &c.named.Frames[i]
+		function, ok := makesOrEnds(f.Function)
+		if !ok || f.Physical <= frame || f.Physical > frame+maxBlameFrames || f.Physical >= len(c.stack) {
+			continue
+		}
+		act, err := c.Variables.At(c.stack, f.Physical)
+		if err != nil {
+			return 0, ""
+		}
+		vars := where.FrameOf(act)
+		for _, h := range vars.Pointers(c.stack[f.Physical].LookupAddr()) {
+			if v, ok := vars.Number(&h); ok && h.Artificial && h.Path == "" && h.Function == function {
+				at = v
+			}
+		}
+		act.Close()
+		if at != 0 {
+			if name, _ = c.names().variableAt(at, 0); name != "" {
+				name, _, _ = strings.Cut("&"+name, "._vptr")
+			}
+		}
+		return at, name
+	}
+	return 0, ""
 }
 
 // makesOrEnds reports whether a function is a constructor or a destructor, by its name: "Shape::~Shape", of which name is the last part.

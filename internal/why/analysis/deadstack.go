@@ -107,7 +107,23 @@ func (c *crash) stalePointers(yield func(*stale) bool) {
 		return
 	}
 	word := uint64(c.arch.WordSize)
-	for _, r := range c.nearData()[1:] {
+	near := c.nearData()
+	members, _ := c.mem.Words(near[0][0], int(near[0][1]-near[0][0])/c.arch.WordSize)
+	for i, v := range members { // of variables that are no pointers
+		if v-low >= high-low {
+			continue
+		}
+		if !try(func() string {
+			n, t := c.names().variableAt(near[0][0]+uint64(i)*word, word)
+			if t == nil || !t.Strip().Pointer() {
+				return ""
+			}
+			return plainPath(n)
+		}, v) {
+			return
+		}
+	}
+	for _, r := range near[1:] {
 		if c.onStack(r[0]) {
 			continue // those of its variables that are pointers are known
 		}

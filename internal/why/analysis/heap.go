@@ -309,7 +309,7 @@ func (c *crash) toldOfGiven() (out []report.Cause) {
 			out = append(out, report.Cause{Text: text, Confidence: report.Possible})
 		}
 	}
-	if strings.Contains(c.message(), "invalid pointer") || c.message() == "" && len(c.stack) > 0 && !musl(c.libraryPath(c.stack[0].LookupAddr())) {
+	if strings.Contains(c.message(), "invalid pointer") || c.message() == "" && len(c.stack) > 0 && !musl(c.libraryPath(c.stack[0].LookupAddr())) && c.freesInto() {
 		if text := c.freedInside(); text != "" {
 			out = append(out, report.Cause{Text: text, Confidence: report.Possible})
 		}

@@ -13,11 +13,11 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
-// leftover says that a block in use has text from within to the bad value, where all who point to it have pointers: what was there before it was handed out is
-// left where nobody has filled it.
+// leftover says that a block in use has text, or a series of numbers, from within to the bad value, where all who point to it have pointers: what was there before
+// it was handed out is left where nobody has filled it.
 func (v *invaded) leftover(c *crash) (text, confidence string) {
 	b := v.block
-	if !v.run.text || v.run.from < b.Start || v.run.end > b.End() || !v.aimed() {
+	if v.run.from < b.Start || v.run.end > b.End() || !v.run.text && v.run.end-v.run.from < minSeries*v.word || !v.aimed() {
 		return "", ""
 	}
 	name := ""
@@ -26,15 +26,18 @@ func (v *invaded) leftover(c *crash) (text, confidence string) {
 		off := v.run.from - b.Start
 		switch {
 		case h.size == 0:
-		case h.pointee.MayHoldText(off, off+1):
+		case v.run.text && h.pointee.MayHoldText(off, off+1):
 			return "", "" // it went on from there
 		case h.whole && name == "":
 			name = h.path + ", a " + h.to
 		}
 	}
-	shown := c.mem.Some(v.run.from, int(min(v.run.end-v.run.from, maxTextShown)))
-	return fmt.Sprintf("the block of %s at %#x (%s) has the text %s where pointers belong: it may have been handed out with that in it, and not been filled since, or freed, and handed out again",
-		byteCount(b.Size), b.Start, name, strconv.Quote(string(shown))), report.Possible
+	shown := "a series of numbers"
+	if v.run.text {
+		shown = "the text " + strconv.Quote(string(c.mem.Some(v.run.from, int(min(v.run.end-v.run.from, maxTextShown)))))
+	}
+	return fmt.Sprintf("the block of %s at %#x (%s) has %s where pointers belong: it may have been handed out with that in it, and not been filled since, or freed, and handed out again",
+		byteCount(b.Size), b.Start, name, shown), report.Possible
 }
 
 // beside says which array of numbers lies before or behind a block that has a number where everybody who points to it has a pointer: an index that is too large
@@ -57,7 +60,7 @@ func (c *crash) beside(v *invaded) (text, confidence string) {
 				continue
 			}
 			index := int64(v.at-b.Start) / int64(size)
-			return fmt.Sprintf("%s has a number where a pointer belongs: %s, an array of %s in the block %s, would have element %d there, and may have been written to beyond its %s",
+			return fmt.Sprintf("%s has no pointer where one belongs: %s, an array of %s in the block %s, would have element %d there, and may have been written to beyond its %s",
 				"the block at "+fmt.Sprintf("%#x (%s)", v.block.Start, v.holds[0].path), h.path, t.Name(), besideWord(b, v), index, map[bool]string{true: "end", false: "beginning"}[index >= 0]), report.Possible
 		}
 	}
@@ -118,12 +121,23 @@ func (c *crash) likeElements(b heap.Block, t *types.Type, size, value uint64) bo
 		_, ok := realNumber(value)
 		return ok && size == word
 	case size == 4 && word == 8:
-		return value&(1<<32-1) < mostSmall && value>>32 < mostSmall
+		return value&(1<<32-1) < mostSmall && value>>32 < mostSmall || c.counted(value)
 	case value < mostSmall:
 		return true
 	}
 	for i := uint64(0); i < most && (i+1)*word <= b.Size; i++ {
 		if n, ok := c.mem.Uint(b.Start+i*word, int(word)); ok && n>>32 != 0 && n>>32 == value>>32 {
+			return true
+		}
+	}
+	return false
+}
+
+// counted reports whether a value may be an address of which the upper half, taken for a number, was added to.
+func (c *crash) counted(value uint64) bool {
+	const most = 16
+	for n := uint64(1); n <= most; n++ {
+		if c.mappedAt(value - n<<32) {
 			return true
 		}
 	}

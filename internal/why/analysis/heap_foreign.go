@@ -212,7 +212,7 @@ func (c *crash) spoilt(v *invaded) (text, confidence string) {
 	}
 	b := near[0]
 	before := &invaded{heapWord: heapWord{at: b.Start, block: b}, run: run{from: b.Start, end: b.End()}, word: v.word}
-	if c.holders(before, maxScannedPlace); len(before.holds) == 0 || slices.ContainsFunc(before.holds, func(h holder) bool { return h.size != 0 && h.to == v.holds[0].to }) {
+	if c.holders(before, maxScanned); len(before.holds) == 0 || slices.ContainsFunc(before.holds, func(h holder) bool { return h.size != 0 && h.to == v.holds[0].to }) {
 		return "", "" // nobody has it, or those of one type, which are seldom overrun
 	}
 	return fmt.Sprintf("the block of %s at %#x (%s), in which it was, has no pointer up to there: the block of %s at %#x (%s), which ends where that begins, may have been overrun, or it was freed, and handed out again",
@@ -492,6 +492,9 @@ func (c *crash) inUse(v *invaded) (text, confidence string) {
 	}
 	if value, ok := c.mem.Uint(v.at, int(v.word)); len(names) == 0 && (v.run.text || ok && v.guessed && value >= leastMember) {
 		names = []string{"no variable leads to it"}
+	}
+	if n := c.names().of(v.block); len(names) == 0 && n != "" {
+		names = []string{n}
 	}
 	b := c.fault().blame
 	if pointed := b != nil && slices.ContainsFunc(append([]string{b.Expression}, stepNames(b)...), func(s string) bool { return strings.Contains(s, "->") }); len(names) == 0 && pointed {

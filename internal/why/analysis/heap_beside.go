@@ -174,6 +174,35 @@ func (c *crash) pointsInto(v *invaded) (text, confidence string) {
 	return text, report.Possible
 }
 
+// pointerInto is a variable of the youngest frames or of the program that points into a block, before the bad value or to it; "" if none does.
+func (c *crash) pointerInto(v *invaded) (name string) {
+	if c.Variables == nil {
+		return ""
+	}
+	into := func(to uint64) bool { return to > v.block.Start && to <= v.at }
+	c.pointers(func(p *where.Held, to uint64) bool {
+		if into(to) {
+			name = p.Variable
+		}
+		return name == ""
+	})
+	word := uint64(c.arch.WordSize)
+	for _, r := range c.nearData() {
+		words, _ := c.mem.Words(r[0], int(r[1]-r[0])/c.arch.WordSize)
+		for i, to := range words {
+			if name != "" {
+				return name
+			}
+			if into(to) {
+				if n, t := c.names().variableAt(r[0]+uint64(i)*word, word); t != nil {
+					name = plainPath(n)
+				}
+			}
+		}
+	}
+	return name
+}
+
 // pastText says which text went on past its block, if the bad value of a fault is text that stands there, and nothing tells from where it was read: a block to which a
 // pointer of the youngest frames leads, or a word there or in the program's data, is full of text to its end, and so is what is behind it, up to the value.
 func (c *crash) pastText() []report.Cause {

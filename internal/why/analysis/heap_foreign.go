@@ -497,8 +497,8 @@ func (c *crash) inUse(v *invaded) (text, confidence string) {
 		names = []string{n}
 	}
 	b := c.fault().blame
-	if pointed := b != nil && slices.ContainsFunc(append([]string{b.Expression}, stepNames(b)...), func(s string) bool { return strings.Contains(s, "->") }); len(names) == 0 && pointed {
-		names = []string{"no variable leads to its beginning"}
+	if n := c.pointerInto(v); len(names) == 0 && n != "" {
+		names = []string{n + " points into it"}
 	}
 	if len(names) == 0 {
 		return "", ""

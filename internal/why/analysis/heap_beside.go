@@ -13,6 +13,9 @@ import (
 	"github.com/corewalk/corewalk/report"
 )
 
+// leastNumber is the least value that is no mark which programs put in the place of a pointer.
+const leastNumber = 4
+
 // leftover says that a block in use has text, or a series of numbers, from within to the bad value, where all who point to it have pointers: what was there before
 // it was handed out is left where nobody has filled it.
 func (v *invaded) leftover(c *crash) (text, confidence string) {
@@ -44,7 +47,7 @@ func (v *invaded) leftover(c *crash) (text, confidence string) {
 // or negative leads there, whatever lies between.
 func (c *crash) beside(v *invaded) (text, confidence string) {
 	value, ok := c.mem.Uint(v.at, int(v.word))
-	if _, mapped := c.Proc.MappingAt(value); !ok || v.run.text || value < leastSmall || mapped || !v.aimed() {
+	if _, mapped := c.Proc.MappingAt(value); !ok || v.run.text || value < leastNumber || mapped || !v.aimed() {
 		return "", ""
 	}
 	for _, b := range c.neighbours(v.block) {

@@ -206,17 +206,43 @@ func (c *crash) spoilt(v *invaded) (text, confidence string) {
 			return "", ""
 		}
 	}
-	near := c.neighbours(v.block)
-	if len(near) == 0 || near[0].Start > v.block.Start || near[0].Free || near[0].Own || near[0].Mapped {
-		return "", ""
+	const most = 4 // blocks on the way
+	ends := "which ends where that begins,"
+	at := v
+	for range most {
+		near := c.neighbours(at.block)
+		if len(near) == 0 || near[0].Start > at.block.Start || near[0].Free || near[0].Own || near[0].Mapped {
+			return "", ""
+		}
+		b := near[0]
+		before := &invaded{heapWord: heapWord{at: b.End() - v.word, block: b}, run: run{from: b.Start, end: b.End()}, word: v.word}
+		c.holders(before, maxScanned)
+		if len(before.holds) == 0 { // what was written may have gone through, over the only pointer to it
+			if b.Size != v.block.Size || !c.wildOnly(b) {
+				return "", ""
+			}
+			at, ends = before, "or one of those behind it,"
+			continue
+		}
+		if i := slices.IndexFunc(before.holds, func(h holder) bool { return h.size != 0 && h.to == v.holds[0].to }); i >= 0 {
+			// Those of one type are seldom overrun, but what was written may have gone through.
+			h := &before.holds[i]
+			if before.at = b.Start + h.size - v.word; h.size < v.word || h.size > b.Size || !h.pointee.HasPointer(0, h.size) || !c.noPointers(before, h.pointee) {
+				return "", ""
+			}
+			at, ends = before, "or one of those behind it,"
+			continue
+		}
+		return fmt.Sprintf("the block of %s at %#x (%s), in which it was, has no pointer up to there: the block of %s at %#x (%s), %s may have been overrun, or it was freed, and handed out again",
+			byteCount(v.block.Size), v.block.Start, v.holds[0].path, byteCount(b.Size), b.Start, before.holds[0].path, ends), report.Possible
 	}
-	b := near[0]
-	before := &invaded{heapWord: heapWord{at: b.Start, block: b}, run: run{from: b.Start, end: b.End()}, word: v.word}
-	if c.holders(before, maxScanned); len(before.holds) == 0 || slices.ContainsFunc(before.holds, func(h holder) bool { return h.size != 0 && h.to == v.holds[0].to }) {
-		return "", "" // nobody has it, or those of one type, which are seldom overrun
-	}
-	return fmt.Sprintf("the block of %s at %#x (%s), in which it was, has no pointer up to there: the block of %s at %#x (%s), which ends where that begins, may have been overrun, or it was freed, and handed out again",
-		byteCount(v.block.Size), v.block.Start, v.holds[0].path, byteCount(b.Size), b.Start, before.holds[0].path), report.Possible
+	return "", ""
+}
+
+// wildOnly reports whether no word of a block is an address, or small.
+func (c *crash) wildOnly(b heap.Block) bool {
+	words, _ := c.mem.Words(b.Start, int(min(b.Size, maxUnknownObject))/c.arch.WordSize)
+	return len(words) > 0 && !slices.ContainsFunc(words, func(w uint64) bool { return w < leastWild || c.mappedAt(w) })
 }
 
 // noPointers reports whether nothing that is a pointer by a type leads anywhere, from a block's beginning to the bad value.
@@ -503,7 +529,7 @@ func (c *crash) inUse(v *invaded) (text, confidence string) {
 	if len(names) == 0 {
 		return "", ""
 	}
-	if b != nil && len(names) == 1 {
+	if b != nil && len(names) == 1 && !c.ofTable() {
 		for _, s := range append([]string{b.Expression}, stepNames(b)...) {
 			if strings.HasPrefix(s, names[0]+"->") || strings.HasPrefix(s, names[0]+"[") {
 				return "", ""

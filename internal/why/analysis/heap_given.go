@@ -268,6 +268,9 @@ func (c *crash) noBlockGiven() []report.Cause {
 		if name, _ := c.names().variableAt(g.value, 0); name != "" {
 			return cause("the address of %s, which is no block of the heap", strings.TrimSuffix(name, "[0]"))
 		}
+		if musl(c.topModule()) {
+			return nil // it may be one, of those whose records are damaged
+		}
 		return cause("which is in %s, and no block of the heap", c.libraryPath(g.value))
 	}
 	if c.hasStack(m) {

@@ -16,31 +16,29 @@ import (
 // leastNumber is the least value that is no mark which programs put in the place of a pointer.
 const leastNumber = 4
 
-// leftover says that a block in use has text, or a series of numbers, from within to the bad value, where all who point to it have pointers: what was there before
-// it was handed out is left where nobody has filled it.
+// leftover says that a block in use has text from within to the bad value, where all who point to it have pointers: what was there before it was handed out is
+// left where nobody has filled it.
 func (v *invaded) leftover(c *crash) (text, confidence string) {
 	b := v.block
-	if v.run.from < b.Start || v.run.end > b.End() || !v.run.text && v.run.end-v.run.from < minSeries*v.word || !v.aimed() {
+	if !v.run.text || v.run.from <= b.Start || v.run.end > b.End() || !v.aimed() {
+		return "", ""
+	}
+	if value, ok := c.mem.Uint(v.at, int(v.word)); !ok || v.run.end-v.run.from <= v.word && oneByte(value, int(v.word)) {
 		return "", ""
 	}
 	name := ""
 	for i := range v.holds {
-		h := &v.holds[i]
-		off := v.run.from - b.Start
-		switch {
+		switch h := &v.holds[i]; {
 		case h.size == 0:
-		case v.run.text && h.pointee.MayHoldText(off, off+1):
-			return "", "" // it went on from there
+		case h.text:
+			return "", "" // it may be its own
 		case h.whole && name == "":
 			name = h.path + ", a " + h.to
 		}
 	}
-	shown := "a series of numbers"
-	if v.run.text {
-		shown = "the text " + strconv.Quote(string(c.mem.Some(v.run.from, int(min(v.run.end-v.run.from, maxTextShown)))))
-	}
-	return fmt.Sprintf("the block of %s at %#x (%s) has %s where pointers belong: it may have been handed out with that in it, and not been filled since, or freed, and handed out again",
-		byteCount(b.Size), b.Start, name, shown), report.Possible
+	shown := c.mem.Some(v.run.from, int(min(v.run.end-v.run.from, maxTextShown)))
+	return fmt.Sprintf("the block of %s at %#x (%s) has the text %s where pointers belong: it may have been handed out with that in it, and not been filled since, or freed, and handed out again",
+		byteCount(b.Size), b.Start, name, strconv.Quote(string(shown))), report.Possible
 }
 
 // beside says which array of numbers lies before or behind a block that has a number where everybody who points to it has a pointer: an index that is too large

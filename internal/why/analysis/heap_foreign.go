@@ -74,13 +74,18 @@ func (c *crash) foreign() []report.Cause {
 		text, confidence = c.within(v)
 	}
 	if text == "" {
-		text, confidence = c.spoilt(v)
+		if text, confidence = c.spoilt(v); text == "" {
+			text, confidence = c.beside(v)
+		}
+		if text != "" { // who means something else by the block tells more, and may be farther away
+			c.allHolders(v)
+			if two, possible := v.twoTypes(); two != "" {
+				text, confidence = two, possible
+			}
+		}
 	}
 	if text == "" {
 		text, confidence = v.leftover(c)
-	}
-	if text == "" {
-		text, confidence = c.beside(v)
 	}
 	if text == "" {
 		text, confidence = c.pointsInto(v)
@@ -568,10 +573,11 @@ func (v *invaded) holdersNamed(c *crash) bool {
 		return true
 	}
 	named := false
+	locals := c.pointersTo(v.block.Start)
 	for _, s := range append([]string{b.Expression}, stepNames(b)...) {
 		if i := strings.LastIndex(s, "->"); i > 0 {
 			named = true
-			if slices.ContainsFunc(v.holds, func(h holder) bool { return h.path == s[:i] }) {
+			if slices.Contains(locals, s[:i]) || slices.ContainsFunc(v.holds, func(h holder) bool { return h.path == s[:i] }) {
 				return true
 			}
 		}

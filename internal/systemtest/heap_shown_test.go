@@ -30,6 +30,8 @@ func TestHeapShown(t *testing.T) {
 		{"jemalloc", "shown.c", "-O0", "numbers", "in which it was, is that of task (struct task), and of t (long int), too: it may have been freed, and handed out again", report.Possible, ""},
 		{"", "shown.c", "-O0", "member", "where no variable is any more, but r.addr points: a function that has returned had one there", report.Possible, ""},
 		{"", "shown.c", "-O2", "member", "where no variable is any more, but r.addr points: a function that has returned had one there", report.Possible, ""},
+		{"", "shown.c", "-O2", "called", "it stands on the stack at 0x#, where no variable is any more, but r.addr points: a function that has returned had one there", "", ""},
+		{"", "shown.c", "-O2", "lazily", "where no variable is any more, but r.addr points: a function that has returned had one there", report.Possible, ""},
 		{"", "shown.c", "-O0", "lives", "", "", none},
 		{"jemalloc", "shown.c", "-O0", "through", "(peers), in which it was, has no pointer up to there: the block of 32 bytes at 0x# (hashes), or one of those behind it, may have been overrun", report.Possible, ""},
 		{"jemalloc", "shown.c", "-O0", "own", "", "", none},
@@ -44,6 +46,11 @@ func TestHeapShown(t *testing.T) {
 		{"jemalloc", "shown.cpp", "-O0", "iterator", "it was in the block of 32 bytes at 0x# (no variable leads to it), which is in use", report.Possible, ""},
 		{"tcmalloc", "shown.c", "-O0", "twice", "(again[0], and again[1], too) may have been freed twice, or while it was still used", report.Possible, "overrun"},
 		{"tcmalloc", "shown.c", "-O0", "letters", "(again[0], and again[1], too) may have been freed twice, or while it was still used", report.Possible, "overrun"},
+		{"jemalloc", "shown.rs", "0", "given", "dealloc was given 0x#, where no memory is", report.Possible, ""},
+		{"jemalloc", "shown.rs", "0", "given", "(image.pixels) was overrun by at least 32 bytes: a series of numbers, to 0x#, goes on in the next block", report.Likely, ""},
+		{"tcmalloc", "shown.rs", "0", "given", "(image.pixels) was overrun by at least 32 bytes: a series of numbers, to 0x#, goes on in the next block", report.Likely, ""},
+		{"tcmalloc", "shown.rs", "2", "given", "(image.pixels) was overrun by at least 32 bytes: a series of numbers, to 0x#, goes on in the next block", report.Likely, ""},
+		{"jemalloc", "shown.rs", "0", "aligned", "(t.samples) may have been overrun by at least 68 bytes: a series of numbers, to 0x#, goes on in the next block at 0x#, unless that has it of its own", report.Possible, ""},
 		{"musl", "shown.c", "-O0", "inside", "(frames[1])", "", ""},
 		{"musl", "shown.c", "-O2", "inside", "free may have been given 0x#, 16 bytes from the beginning of the block of 64 bytes at 0x# (frames[1])", report.Possible, ""},
 		{"musl", "shown.c", "-O2", "jump", "", "", "no block of the heap"},
@@ -58,6 +65,8 @@ func TestHeapShown(t *testing.T) {
 			switch {
 			case c.allocator == "musl":
 				compiler = "musl-gcc"
+			case strings.HasSuffix(c.source, "rs"):
+				compiler, flags = "rustc", []string{"--edition", "2021", "-A", "warnings", "-g", "-C", "opt-level=" + c.level}
 			case strings.HasSuffix(c.source, "cpp"):
 				compiler, flags = "g++", []string{"-g", c.level, "-w", "-std=c++17"}
 			}

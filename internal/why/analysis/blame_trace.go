@@ -369,6 +369,9 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 	if !ok {
 		at, ok = t.stillAt(v, value)
 	}
+	if now, known := t.asNow(w, v, 0); !ok && known && v.Size == t.in.arch.WordSize && t.in.belowStack(t.stack, now) {
+		t.gone = now
+	}
 	s := w.step(report.BlameRead, v.At)
 	s.Memory = t.otherwise(w, v, value)
 	if ok && s.Memory == nil { // else the address may be another by now

@@ -207,7 +207,7 @@ func (c *crash) pointerInto(v *invaded) (name string) {
 // pastText says which text went on past its block, if the bad value of a fault is text that stands there, and nothing tells from where it was read: a block to which a
 // pointer of the youngest frames leads, or a word there or in the program's data, is full of text to its end, and so is what is behind it, up to the value.
 func (c *crash) pastText() []report.Cause {
-	if c.Variables == nil || c.heap() == nil || !dataFault(c.verdict().kind) {
+	if c.Variables == nil || !dataFault(c.verdict().kind) {
 		return nil
 	}
 	word := c.arch.WordSize
@@ -217,7 +217,7 @@ func (c *crash) pastText() []report.Cause {
 			wild = append(wild, v)
 		}
 	}
-	if len(wild) == 0 {
+	if len(wild) == 0 || c.heap() == nil {
 		return nil
 	}
 	var text string

@@ -157,7 +157,9 @@ func (o *owners) path(name string, t *types.Type, to *held) (string, *types.Type
 // "book->orders[3]".
 func plainPath(path string) string { return reservedMembers.Get().ReplaceAllString(path, "") }
 
-var reservedMembers = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp { return regexp.MustCompile(`(\.|->)(_M_|__|_Vector_impl)\w*|\.buf(\.inner)?\.ptr\.pointer(\.pointer)?$`) }}
+var reservedMembers = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
+	return regexp.MustCompile(`(\.|->)(_M_|__|_Vector_impl)\w*|\.buf(\.inner)?\.ptr\.pointer(\.pointer)?$`)
+}}
 
 // variableAt names the variable, or the part of one of a size in bytes, that is at an address: of a frame of the stack, or of the program. With size 0
 // it is the innermost part. The type is nil where only a symbol is known.

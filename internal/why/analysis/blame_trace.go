@@ -370,7 +370,9 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 		at, ok = t.stillAt(v, value)
 	}
 	if now, known := t.asNow(w, v, 0); !ok && known && v.Size == t.in.arch.WordSize && t.in.belowStack(t.stack, now) {
-		t.gone = now
+		if still, is := t.in.mem.LookupWord(now); !is || still != value {
+			t.gone = now
+		}
 	}
 	s := w.step(report.BlameRead, v.At)
 	s.Memory = t.otherwise(w, v, value)

@@ -33,8 +33,6 @@ func (c *crash) listDamaged(d *heap.Damage) (text, confidence string) {
 		text, two := "", false
 		if what.text == "" || own {
 			text, two = c.handedTwice(d, value)
-		} else if text = c.twoElements(d); text != "" {
-			two = true
 		}
 		switch {
 		case what.text != "" && !two:

@@ -102,11 +102,35 @@ static long inside(void) {
   return 0;
 }
 
+// edge: the last byte of a number before a block looks like a letter.
+struct shape { double (*area)(struct shape *); double of[2], r; };
+static double circle(struct shape *s) { return s->r * s->r; }
+static struct shape *shapes[2];
+static long edge(void) {
+  for (int i = 0; i < 2; i++) { shapes[i] = malloc(32); *shapes[i] = (struct shape){circle, {1, 2}, 3}; }
+  free(shapes[1]);
+  strcpy(malloc(32), "a caption for the second shape");
+  double a = 0;
+  for (int i = 0; i < 2; i++) a += shapes[i]->area(shapes[i]);
+  return a;
+}
+
+// given: the record of what is given back was not written to, but that behind it.
+static long given(void) {
+  hashes = malloc(32);
+  struct peer *p = malloc(32), *q = malloc(32);
+  *p = *q = (struct peer){"a", 0, "z", 1};
+  peers = p;
+  for (int i = 0; i < 12; i++) hashes[i] = 0x0123456700000000 + 77 * i * i;
+  free(hashes);
+  return 0;
+}
+
 int main(int argc, char **argv) {
   char *w = argv[1];
 #define IS(name, call) if (!strcmp(w, name)) { printf("%ld\n", (long)(call)); return 0; }
   IS("jump", jump()) IS("mark", mark()) IS("other", other()) IS("below", below()) IS("counted", counted()) IS("left", left()) IS("within", within())
   IS("numbers", numbers()) IS("member", member(argc)) IS("lives", lives(argc)) IS("lazily", called(argc)) IS("called", again_called(argc)) IS("through", through(12)) IS("own", own())
-  IS("twice", twice('a')) IS("letters", letters()) IS("inside", inside())
+  IS("twice", twice('a')) IS("letters", letters()) IS("inside", inside()) IS("edge", edge()) IS("given", given())
   return 0;
 }

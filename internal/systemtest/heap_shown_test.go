@@ -32,6 +32,7 @@ func TestHeapShown(t *testing.T) {
 		{"", "shown.c", "-O2", "member", "where no variable is any more, but r.addr points: a function that has returned had one there", report.Possible, ""},
 		{"", "shown.c", "-O2", "called", "it stands on the stack at 0x#, where no variable is any more, but r.addr points: a function that has returned had one there", "", ""},
 		{"", "shown.c", "-O2", "lazily", "where no variable is any more, but r.addr points: a function that has returned had one there", report.Possible, ""},
+		{"musl", "shown.c", "-O0", "held", "where no variable is any more, but what held points to points: a function that has returned had one there", report.Possible, ""},
 		{"", "shown.c", "-O0", "lives", "", "", none},
 		{"jemalloc", "shown.c", "-O0", "through", "(peers), in which it was, has no pointer up to there: the block of 32 bytes at 0x# (hashes), or one of those behind it, may have been overrun", report.Possible, ""},
 		{"jemalloc", "shown.c", "-O0", "own", "", "", none},

@@ -52,10 +52,13 @@ struct addr { const char *host; long port; };
 struct res { struct addr *addr; int n; };
 static void __attribute__((noinline)) lookup(const char *h, struct res *r) { struct addr found[2] = {{h, 80}, {h, 443}}; r->addr = found; __asm__ volatile("" ::"r"(found) : "memory"); }
 static int __attribute__((noinline)) noise(int n) { volatile unsigned char t[256]; memset((char *)t, 0x81 + n, 256); return t[n]; }
-static long member(int n) { struct res r; lookup("h", &r); n += noise(n); return n + r.addr[0].host[0]; }
+static long __attribute__((noinline)) member(int n) { struct res r; lookup("h", &r); n += noise(n); return n + r.addr[0].host[0]; }
 // called, lazily: the same, where a function is called since, for the first time or again.
 static long called(int n) { struct res r; lookup("h", &r); n += noise(n); return n + strlen(r.addr[0].host); }
 static long again_called(int n) { n += strlen("x"); return called(n); }
+// held: a block leads there.
+static struct res *held;
+static long in_block(int n) { held = malloc(sizeof *held); lookup("h", held); n += noise(n); return n + held->addr[0].host[0]; }
 // lives: the same, of what is there.
 static long lives(int n) { struct addr here[2]; struct res r = {here, 2}; memset(here, 0x82, sizeof here); __asm__ volatile("" ::"r"(here) : "memory"); return n + r.addr[0].host[0]; }
 
@@ -130,7 +133,7 @@ int main(int argc, char **argv) {
   char *w = argv[1];
 #define IS(name, call) if (!strcmp(w, name)) { printf("%ld\n", (long)(call)); return 0; }
   IS("jump", jump()) IS("mark", mark()) IS("other", other()) IS("below", below()) IS("counted", counted()) IS("left", left()) IS("within", within())
-  IS("numbers", numbers()) IS("member", member(argc)) IS("lives", lives(argc)) IS("lazily", called(argc)) IS("called", again_called(argc)) IS("through", through(12)) IS("own", own())
+  IS("numbers", numbers()) IS("member", member(argc)) IS("lives", lives(argc)) IS("held", in_block(argc)) IS("lazily", called(argc)) IS("called", again_called(argc)) IS("through", through(12)) IS("own", own())
   IS("twice", twice('a')) IS("letters", letters()) IS("inside", inside()) IS("edge", edge()) IS("given", given())
   return 0;
 }

@@ -55,6 +55,7 @@ func TestHeapShown(t *testing.T) {
 		{"musl", "shown.c", "-O0", "inside", "(frames[1])", "", ""},
 		{"musl", "shown.c", "-O2", "inside", "free may have been given 0x#, 16 bytes from the beginning of the block of 64 bytes at 0x# (frames[1])", report.Possible, ""},
 		{"jemalloc", "shown.c", "-O0", "edge", "(shapes[1]) holds text from its beginning, which is no struct shape: it may have been freed, and handed out again", report.Possible, ""},
+		{"", "shown.c", "-O0", "backwards", "(rule), which ends there, was overrun by at least 8 bytes, or the block itself was written to before its beginning", report.Possible, "(rule) was overrun"},
 		{"musl", "shown.c", "-O2", "given", "", "", "no block of the heap"},
 	} {
 		t.Run(c.allocator+" "+c.bug+c.level, func(t *testing.T) {

@@ -129,11 +129,26 @@ static long given(void) {
   return 0;
 }
 
+// backwards: a text is written from its end on, to before the block's beginning.
+struct rule { char *from, *to; long hits; char *note; };
+static struct rule *rule;
+static void __attribute__((noinline)) fill_back(char *end, const char *with, int n) { while (n > 0) *--end = with[--n]; }
+static long backwards(void) {
+  rule = malloc(sizeof *rule);
+  *rule = (struct rule){"a", "b", 1, "c"};
+  char *buf = malloc(32);
+  memset(buf, 0, 32);
+  const char *w = "the digits of a number that is longer than thirty-two places";
+  fill_back(buf + 31, w, strlen(w));
+  free(buf);
+  return 0;
+}
+
 int main(int argc, char **argv) {
   char *w = argv[1];
 #define IS(name, call) if (!strcmp(w, name)) { printf("%ld\n", (long)(call)); return 0; }
   IS("jump", jump()) IS("mark", mark()) IS("other", other()) IS("below", below()) IS("counted", counted()) IS("left", left()) IS("within", within())
   IS("numbers", numbers()) IS("member", member(argc)) IS("lives", lives(argc)) IS("held", in_block(argc)) IS("lazily", called(argc)) IS("called", again_called(argc)) IS("through", through(12)) IS("own", own())
-  IS("twice", twice('a')) IS("letters", letters()) IS("inside", inside()) IS("edge", edge()) IS("given", given())
+  IS("twice", twice('a')) IS("letters", letters()) IS("inside", inside()) IS("edge", edge()) IS("backwards", backwards()) IS("given", given())
   return 0;
 }

@@ -14,6 +14,9 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
+// maxBlank is how many parts of memory are remembered of which nothing is written.
+const maxBlank = 1 << 12
+
 // redZone is how many bytes a function that calls none may use below its stack pointer.
 const redZone = 128
 
@@ -26,7 +29,8 @@ type owners struct {
 	most  int               // bytes of memory that are searched for one path
 	freed bool              // ways may lead through freed blocks, too
 
-	ranges [][][2]uint64 // of memory that is searched, by rank
+	ranges [][][2]uint64   // of memory that is searched, by rank
+	blank  map[uint64]bool // where parts of it begin that nobody has written to: most of what some allocators take
 }
 
 // of names a pointer to a block, "cache.items[3]"; "" if nobody is known.
@@ -247,6 +251,11 @@ func (o *owners) pointersTo(blocks []*held, ranges [][2]uint64, left *int) (foun
 	buf := o.buf
 	search := func(from, end uint64) {
 		for from < end && *left > 0 && len(found) < maxPointers {
+			if part := min(end-from, uint64(len(buf))); o.blank[from] && part <= uint64(*left) {
+				*left -= int(part) / 8
+				from += part
+				continue
+			}
 			n := o.mem.Fill(from, buf[:min(end-from, uint64(len(buf)), uint64(*left))])
 			if n < w {
 				return // not in the dump
@@ -274,6 +283,12 @@ func (o *owners) pointersTo(blocks []*held, ranges [][2]uint64, left *int) (foun
 			}
 			if *left -= n; written == 0 {
 				*left += n - n/8 // nobody has written there yet
+				if part := min(end-from, uint64(len(buf))); uint64(n) == part && len(o.blank) < maxBlank {
+					if o.blank == nil {
+						o.blank = map[uint64]bool{}
+					}
+					o.blank[from] = true
+				}
 			}
 			from += uint64(n)
 		}

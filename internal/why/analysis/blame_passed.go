@@ -26,7 +26,11 @@ func (t *tracer) passedIn(w *witness, r arch.Reg) (value uint64, exact, ok bool)
 	if call, ok := caller.code.Inst(caller.state.PC); !ok || call.Kind != disasm.Call || call.Target != w.call.Entry {
 		return 0, false, false
 	}
-	return caller.eval.Value(caller.code.Before(caller.state.PC, provenance.Reg(r)), 0)
+	v := caller.code.Before(caller.state.PC, provenance.Reg(r))
+	if value, exact, ok = caller.eval.Value(v, 0); !ok && v.Kind == provenance.Entry && caller.number < maxBlameFrames {
+		return t.passedIn(caller, v.Reg) // what it was passed itself
+	}
+	return value, exact, ok
 }
 
 // passed continues from a parameter to what the caller passed for it.

@@ -23,10 +23,10 @@ const (
 
 // blamed finds out which value was bad at the instruction of the youngest frame of a stack, and where it came from; nil if that is not known.
 // early are the registers at the instruction, if they are not those of the frame. argument is the number of that frame's argument that was bad,
-// from 1; 0 for none. readAt are the places in memory that the value was read from, as far as they are known, mayBe others from which it may have been.
-func (in *question) blamed(stack []*unwind.Frame, early *arch.RegSet, inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) (b *report.Blame, argument int, readAt, mayBe []uint64) {
+// from 1; 0 for none.
+func (in *question) blamed(stack []*unwind.Frame, early *arch.RegSet, inst *disasm.Inst, regs *arch.RegSet, why *reason.Reason) (b *report.Blame, argument int, from origin) {
 	if len(stack) == 0 || !why.HasAddr && why.Kind != report.CrashDivZero && why.Kind != report.CrashDivOverflow || why.Kind == report.CrashStackOverflow {
-		return nil, 0, nil, nil
+		return nil, 0, origin{}
 	}
 	t := &tracer{in: in, stack: stack, early: early, out: report.Blame{Confidence: report.Certain}}
 	defer t.close()
@@ -35,9 +35,9 @@ func (in *question) blamed(stack []*unwind.Frame, early *arch.RegSet, inst *disa
 	switch {
 	case b == nil && !ok:
 		if b = t.smashed(inst, why); b != nil {
-			return b, 0, nil, nil
+			return b, 0, origin{}
 		}
-		return t.folded(inst, why), 0, nil, nil
+		return t.folded(inst, why), 0, origin{}
 	case b == nil:
 		b = t.trace(s)
 	}
@@ -47,9 +47,9 @@ func (in *question) blamed(stack []*unwind.Frame, early *arch.RegSet, inst *disa
 		}
 	}
 	if b == nil {
-		return nil, 0, nil, nil
+		return nil, 0, origin{}
 	}
-	return b, t.argument, t.readAt, t.mayBe
+	return b, t.argument, t.origin
 }
 
 // A tracer follows one value.
@@ -69,8 +69,14 @@ type tracer struct {
 	indexes   []report.BlameStep
 	used      []types.Arm // the names of what the value led to
 	argument  int         // the number of the argument of the youngest frame, from 1, that the value is; 0 for none
-	readAt    []uint64    // where in memory the value was read from
-	mayBe     []uint64    // and where it may have been
+	origin
+}
+
+// An origin is where in memory a value was read from.
+type origin struct {
+	readAt []uint64 // places that still have it
+	mayBe  []uint64 // others, of which one may be it
+	gone   uint64   // where it was read from that has something else now, and is below the stack that is in use; 0 for nowhere
 }
 
 func (t *tracer) close() {
@@ -371,6 +377,9 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 	got, _, ok := w.eval.Value(v, t.past)
 	switch {
 	case ok && got != value && !t.loose:
+		if at, known := w.eval.Address(v, t.past); known && v.Size == t.in.arch.WordSize && t.in.belowStack(t.stack, at) {
+			t.gone = at
+		}
 		return
 	case !ok:
 		t.doubt(report.Likely)
@@ -378,6 +387,11 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 	at, ok := w.eval.Address(v, t.past)
 	if !ok {
 		at, ok = t.stillAt(v, value)
+	}
+	if now, known := t.asNow(w, v, 0); !ok && known && v.Size == t.in.arch.WordSize && t.in.belowStack(t.stack, now) {
+		if still, is := t.in.mem.LookupWord(now); !is || still != value {
+			t.gone = now
+		}
 	}
 	s := w.step(report.BlameRead, v.At)
 	s.Memory = t.otherwise(w, v, value)

@@ -150,7 +150,7 @@ func (c *crash) causes() []report.Cause {
 	if h := c.handled(); h != nil && c.caught() == nil {
 		handled = []report.Cause{{Text: h.text, Confidence: report.Likely}}
 	}
-	return slices.Concat(first, c.smashedStack(), c.wronglyGiven(), c.heapCauses(), own.causes, c.usedAfterFree(), c.foreign(), c.ranOff(), c.overranArray(), c.deadVariable(), handled, c.withoutOthers(own.why.Causes), found)
+	return slices.Concat(first, c.smashedStack(), c.pureCalled(), c.wronglyGiven(), c.heapCauses(), own.causes, c.usedAfterFree(), c.foreign(), c.ranOff(), c.overranArray(), c.deadVariable(), handled, c.withoutOthers(own.why.Causes), found)
 }
 
 // verdict is what the thread that died tells of what happened.
@@ -345,8 +345,7 @@ type fault struct {
 	blame       *report.Blame
 	argument    int // the number of the argument of the youngest frame that the blame found bad, from 1; 0 for none
 	causes      []report.Cause
-	readAt      []uint64 // where in memory the bad value was read from
-	mayBe       []uint64 // and where it may have been, as one of several
+	origin      // of the bad value
 }
 
 // own is the fault of the signal or exception itself, if it is one.
@@ -376,7 +375,7 @@ func (c *crash) faultAt(physical int, inst *disasm.Inst, regs, early *arch.RegSe
 		f.instruction = c.instruction(inst, regs, *why)
 	}
 	if !c.opts.NoBlame && physical <= len(c.stack) {
-		f.blame, f.argument, f.readAt, f.mayBe = c.blamed(c.stack[physical:], early, inst, regs, why)
+		f.blame, f.argument, f.origin = c.blamed(c.stack[physical:], early, inst, regs, why)
 	}
 	if f.blame != nil {
 		if m := inst.Mem(); f.instruction != nil && len(f.instruction.Registers) > 0 && !(m != nil && constant(m)) { // of which no register is to blame

@@ -7,6 +7,7 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind"
 )
 
 // Limits of the search for pointers to variables of functions that have returned.
@@ -30,11 +31,18 @@ func (c *crash) deadVariable() []report.Cause {
 		return nil
 	}
 	wild := slices.DeleteFunc(slices.Clone(c.wildValues()), func(w uint64) bool { return w < leastWild })
-	if len(wild) == 0 {
+	gone := c.fault().gone
+	if len(wild) == 0 && gone == 0 {
 		return nil
 	}
 	var found *stale
 	c.stalePointers(func(s *stale) bool {
+		if gone != 0 { // what was called since has written there
+			if gone-s.to < maxDeadObject {
+				found = s
+			}
+			return found == nil
+		}
 		words, _ := c.mem.Words(s.to, maxDeadObject/c.arch.WordSize)
 		if slices.ContainsFunc(words, func(v uint64) bool { return slices.Contains(wild, v) }) {
 			found = s
@@ -47,6 +55,9 @@ func (c *crash) deadVariable() []report.Cause {
 	confidence := report.Possible
 	if found.sure {
 		confidence = report.Likely
+	}
+	if gone != 0 {
+		return []report.Cause{{Confidence: report.Possible, Text: fmt.Sprintf("it was read from the stack at %#x, where no variable is any more, but %s points: a function that has returned had one there", gone, found.name)}}
 	}
 	return []report.Cause{{Confidence: confidence, Text: fmt.Sprintf("it stands on the stack at %#x, where no variable is any more, but %s points: a function that has returned had one there", found.to, found.name)}}
 }
@@ -83,7 +94,7 @@ func (c *crash) stalePointers(yield func(*stale) bool) {
 				}
 			}
 		case v >= leastWild && len(blocks) < maxDeadBlocks:
-			if to, ok := c.Proc.MappingAt(v); ok && to.Perm&libstate.Write != 0 && !c.isOfModule(v) {
+			if to, ok := c.Proc.MappingAt(v); ok && to.Perm&libstate.Write != 0 && (!c.isOfModule(v) || c.donated(v)) {
 				blocks = append(blocks, lead{name, v})
 			}
 		}
@@ -96,7 +107,23 @@ func (c *crash) stalePointers(yield func(*stale) bool) {
 		return
 	}
 	word := uint64(c.arch.WordSize)
-	for _, r := range c.nearData()[1:] {
+	near := c.nearData()
+	members, _ := c.mem.Words(near[0][0], int(near[0][1]-near[0][0])/c.arch.WordSize)
+	for i, v := range members { // of variables that are no pointers
+		if v-low >= high-low {
+			continue
+		}
+		if !try(func() string {
+			n, t := c.names().variableAt(near[0][0]+uint64(i)*word, word)
+			if t == nil || !t.Strip().Pointer() {
+				return ""
+			}
+			return plainPath(n)
+		}, v) {
+			return
+		}
+	}
+	for _, r := range near[1:] {
 		if c.onStack(r[0]) {
 			continue // those of its variables that are pointers are known
 		}
@@ -141,7 +168,7 @@ func (c *crash) deadAt(at uint64) (dead, sure bool) {
 			continue
 		}
 		if lib := c.libraryPath(f.LookupAddr()); glibc(lib) || musl(lib) {
-			return false, false // which points to what is its own
+			return at < sp, false // which points to what is its own
 		}
 		act, err := c.Variables.At(c.stack, i)
 		if err != nil {
@@ -152,4 +179,11 @@ func (c *crash) deadAt(at uint64) (dead, sure bool) {
 		return !lives, false
 	}
 	return false, false
+}
+
+// belowStack reports whether an address is on the stack of some frames, below all that is in use.
+func (in *Engine) belowStack(stack []*unwind.Frame, at uint64) bool {
+	sp := uint64(stack[0].SP())
+	m, ok := in.Proc.MappingAt(at)
+	return ok && at < sp && sp < uint64(m.End)
 }

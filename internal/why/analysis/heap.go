@@ -333,7 +333,7 @@ func (c *crash) toldOfGiven() (out []report.Cause) {
 			out = append(out, report.Cause{Text: text, Confidence: report.Possible})
 		}
 	}
-	if strings.Contains(c.message(), "invalid pointer") || c.message() == "" && len(c.stack) > 0 && !musl(c.libraryPath(c.stack[0].LookupAddr())) {
+	if strings.Contains(c.message(), "invalid pointer") || c.message() == "" && len(c.stack) > 0 && !musl(c.libraryPath(c.stack[0].LookupAddr())) && c.freesInto() {
 		if text := c.freedInside(); text != "" {
 			out = append(out, report.Cause{Text: text, Confidence: report.Possible})
 		}
@@ -577,6 +577,9 @@ func (c *crash) damaged(d *heap.Damage) (text, confidence string) {
 	if d.Before.Size != 0 {
 		past, what, confidence := c.overrun(d)
 		before := fmt.Sprintf("the block of %s at %#x%s", byteCount(d.Before.Size), d.Before.Start, c.ownerOf(d.Before))
+		if confidence == report.Likely && c.deniesText(d.Before, c.textBefore(d.Before)) {
+			confidence = report.Possible // what it should have there are pointers: it came from elsewhere
+		}
 		switch confidence {
 		case report.Likely:
 			return fmt.Sprintf("%s was overrun by %s: %s goes on in the record of the next block at %#x%s", before, past, what, d.Of.Start, c.ownerOf(d.Of)), confidence
@@ -596,6 +599,17 @@ func (c *crash) damaged(d *heap.Damage) (text, confidence string) {
 		return fmt.Sprintf("the allocator's record at %#x is wrong: %s", d.At, d.Why), report.Possible
 	}
 	return fmt.Sprintf("the record of the block at %#x%s is wrong: %s", d.Of.Start, c.ownerOf(d.Of), d.Why), report.Possible
+}
+
+// textBefore is how many bytes of text a block ends with.
+func (c *crash) textBefore(b heap.Block) (n uint64) {
+	for n < min(b.Size, maxPoured) {
+		if char, ok := c.mem.Uint(b.End()-n-1, 1); !ok || !printable(byte(char)) {
+			break
+		}
+		n++
+	}
+	return n
 }
 
 func byteCount(n uint64) string {

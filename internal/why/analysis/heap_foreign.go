@@ -26,7 +26,10 @@ const (
 // has the block now, after the program gave it back and kept a pointer. What the block may hold of its own is no sign of either.
 func (c *crash) foreign() []report.Cause {
 	p := c.readFrom()
-	if p.heap == nil || p.known && (p.block.Free || p.block.Own) {
+	if p.heap == nil {
+		return c.pastText()
+	}
+	if p.known && (p.block.Free || p.block.Own) {
 		return nil
 	}
 	r := c.runAround(p.at)
@@ -36,6 +39,7 @@ func (c *crash) foreign() []report.Cause {
 	v := &invaded{heapWord: p, run: r, word: uint64(c.arch.WordSize)}
 	v.findBefore()
 	c.throughFreed(v)
+	v.cut()
 	scanned := maxScanned
 	if !r.text && v.before.Size == 0 {
 		value, ok := c.mem.Uint(p.at, int(v.word))
@@ -73,7 +77,25 @@ func (c *crash) foreign() []report.Cause {
 		text, confidence = c.within(v)
 	}
 	if text == "" {
-		text, confidence = c.spoilt(v)
+		if text, confidence = c.spoilt(v); text == "" {
+			text, confidence = c.beside(v)
+		}
+		if text != "" { // who means something else by the block tells more, and may be farther away
+			c.allHolders(v)
+			if two, possible := v.twoTypes(); two != "" {
+				text, confidence = two, possible
+			}
+		}
+	}
+	if text == "" {
+		text, confidence = v.leftover(c)
+	}
+	if text == "" {
+		text, confidence = c.pointsInto(v)
+	}
+	if text == "" && len(v.holds) > 0 && !v.holdersNamed(c) { // who it was read for is farther away
+		c.allHolders(v)
+		text, confidence = v.twoTypes()
 	}
 	if text == "" {
 		text, confidence = c.inUse(v)
@@ -192,16 +214,43 @@ func (c *crash) spoilt(v *invaded) (text, confidence string) {
 			return "", ""
 		}
 	}
-	b, ok := v.heap.BlockAt(v.block.Start - 1)
-	if end := b.End(); !ok || b.Free || b.Own || b.Mapped || end > v.block.Start || v.block.Start-end > 2*v.word {
-		return "", ""
+	const most = 4 // blocks on the way
+	ends := "which ends where that begins,"
+	at := v
+	for range most {
+		near := c.neighbours(at.block)
+		if len(near) == 0 || near[0].Start > at.block.Start || near[0].Free || near[0].Own || near[0].Mapped {
+			return "", ""
+		}
+		b := near[0]
+		before := &invaded{heapWord: heapWord{at: b.End() - v.word, block: b}, run: run{from: b.Start, end: b.End()}, word: v.word}
+		c.holders(before, maxScanned)
+		if len(before.holds) == 0 { // what was written may have gone through, over the only pointer to it
+			if b.Size != v.block.Size || !c.wildOnly(b) {
+				return "", ""
+			}
+			at, ends = before, "or one of those behind it,"
+			continue
+		}
+		if i := slices.IndexFunc(before.holds, func(h holder) bool { return h.size != 0 && h.to == v.holds[0].to }); i >= 0 {
+			// Those of one type are seldom overrun, but what was written may have gone through.
+			h := &before.holds[i]
+			if before.at = b.Start + h.size - v.word; h.size < v.word || h.size > b.Size || !h.pointee.HasPointer(0, h.size) || !c.noPointers(before, h.pointee) {
+				return "", ""
+			}
+			at, ends = before, "or one of those behind it,"
+			continue
+		}
+		return fmt.Sprintf("the block of %s at %#x (%s), in which it was, has no pointer up to there: the block of %s at %#x (%s), %s may have been overrun, or it was freed, and handed out again",
+			byteCount(v.block.Size), v.block.Start, v.holds[0].path, byteCount(b.Size), b.Start, before.holds[0].path, ends), report.Possible
 	}
-	before := &invaded{heapWord: heapWord{at: b.Start, block: b}, run: run{from: b.Start, end: b.End()}, word: v.word}
-	if c.holders(before, maxScannedPlace); len(before.holds) == 0 || slices.ContainsFunc(before.holds, func(h holder) bool { return h.size != 0 && h.to == v.holds[0].to }) {
-		return "", "" // nobody has it, or those of one type, which are seldom overrun
-	}
-	return fmt.Sprintf("the block of %s at %#x (%s), in which it was, has no pointer up to there: the block of %s at %#x (%s), which ends where that begins, may have been overrun, or it was freed, and handed out again",
-		byteCount(v.block.Size), v.block.Start, v.holds[0].path, byteCount(b.Size), b.Start, before.holds[0].path), report.Possible
+	return "", ""
+}
+
+// wildOnly reports whether no word of a block is an address, or small.
+func (c *crash) wildOnly(b heap.Block) bool {
+	words, _ := c.mem.Words(b.Start, int(min(b.Size, maxUnknownObject))/c.arch.WordSize)
+	return len(words) > 0 && !slices.ContainsFunc(words, func(w uint64) bool { return w < leastWild || c.mappedAt(w) })
 }
 
 // noPointers reports whether nothing that is a pointer by a type leads anywhere, from a block's beginning to the bad value.
@@ -229,6 +278,9 @@ func (c *crash) nameless() bool {
 // behindDamage says who overran a block, if what the bad value goes on with has damaged the record of the next one on its way.
 func (c *crash) behindDamage(p heapWord, r run) []report.Cause {
 	from := r.from
+	if !r.text && r.end-r.from < minSeries*uint64(c.arch.WordSize) {
+		r.from = p.at // two numbers are no series
+	}
 	if r.from == p.at { // it went on with something else
 		if value, ok := c.mem.Uint(p.at, c.arch.WordSize); !ok || value == 0 {
 			return nil
@@ -328,6 +380,13 @@ func (c *crash) throughFreed(v *invaded) {
 	}
 	if !b.Free {
 		v.before, v.through, v.run.from = b, true, from
+	}
+}
+
+// cut has text begin with the block if it does not go on from one before: the last byte of a number there may be a letter by chance.
+func (v *invaded) cut() {
+	if v.run.text && v.before.Size == 0 && v.run.from < v.block.Start && v.run.end >= v.block.Start+minText {
+		v.run.from = v.block.Start
 	}
 }
 
@@ -434,13 +493,25 @@ func (v *invaded) twoTypes() (text, confidence string) {
 		case h.pointee == nil || h.chars || h.size == 0 || h.size > v.block.Size:
 		case one == nil:
 			one = h
+		case one.to != h.to && (h.points && one.numbers() || one.points && h.numbers()):
+			return v.ofTwo(one, h), report.Possible
 		case one.to != h.to && !(one.whole || h.whole):
 		case one.to != h.to && !one.pointee.BeginsWith(h.pointee) && !h.pointee.BeginsWith(one.pointee):
-			return fmt.Sprintf("the block of %s at %#x, in which it was, is that of %s (%s), and of %s (%s), too: it may have been freed, and handed out again",
-				byteCount(v.block.Size), v.block.Start, one.path, one.to, h.path, h.to), report.Possible
+			return v.ofTwo(one, h), report.Possible
 		}
 	}
 	return "", ""
+}
+
+func (v *invaded) ofTwo(one, other *holder) string {
+	return fmt.Sprintf("the block of %s at %#x, in which it was, is that of %s (%s), and of %s (%s), too: it may have been freed, and handed out again",
+		byteCount(v.block.Size), v.block.Start, one.path, one.to, other.path, other.to)
+}
+
+// numbers reports whether a pointer leads to numbers.
+func (h *holder) numbers() bool {
+	t, _ := elements(h.pointee)
+	return t != nil
 }
 
 // inUse says which block has the bad value, as far as the source does not name it by a variable that everybody knows.
@@ -454,13 +525,20 @@ func (c *crash) inUse(v *invaded) (text, confidence string) {
 	if len(names) == 0 {
 		names = c.pointersTo(v.block.Start) // in registers
 	}
-	if len(names) == 0 && v.run.text {
+	if value, ok := c.mem.Uint(v.at, int(v.word)); len(names) == 0 && (v.run.text || ok && v.guessed && value >= leastMember) {
 		names = []string{"no variable leads to it"}
+	}
+	if n := c.names().of(v.block); len(names) == 0 && n != "" {
+		names = []string{n}
+	}
+	b := c.fault().blame
+	if n := c.pointerInto(v); len(names) == 0 && n != "" {
+		names = []string{n + " points into it"}
 	}
 	if len(names) == 0 {
 		return "", ""
 	}
-	if b := c.fault().blame; b != nil && len(names) == 1 {
+	if b != nil && len(names) == 1 && !c.ofTable() {
 		for _, s := range append([]string{b.Expression}, stepNames(b)...) {
 			if strings.HasPrefix(s, names[0]+"->") || strings.HasPrefix(s, names[0]+"[") {
 				return "", ""
@@ -471,7 +549,44 @@ func (c *crash) inUse(v *invaded) (text, confidence string) {
 	if off := v.at - v.block.Start; off > 0 {
 		at = fmt.Sprintf(", %s from its beginning", byteCount(off))
 	}
-	return fmt.Sprintf("it was in the block of %s at %#x (%s)%s, which is in use", byteCount(v.block.Size), v.block.Start, strings.Join(names, ", "), at), report.Likely
+	text = fmt.Sprintf("it was in the block of %s at %#x (%s)%s, which is in use", byteCount(v.block.Size), v.block.Start, strings.Join(names, ", "), at)
+	if c.ofTable() {
+		text += ": a table of virtual functions belongs there, which only who makes an object sets: it may have been freed, and handed out again, or written to by others"
+	}
+	return text, report.Likely
+}
+
+// ofTable reports whether the bad value is that of the place where an object has its table of virtual functions, of C++ or Rust.
+func (c *crash) ofTable() bool {
+	b := c.fault().blame
+	if b == nil {
+		return false
+	}
+	for _, s := range append([]string{b.Expression}, stepNames(b)...) {
+		if strings.Contains(s, "_vptr") || strings.HasSuffix(s, ".vtable") {
+			return true
+		}
+	}
+	return false
+}
+
+// holdersNamed reports whether the source names the bad value by one who leads to its block.
+func (v *invaded) holdersNamed(c *crash) bool {
+	b := c.fault().blame
+	if b == nil {
+		return true
+	}
+	named := false
+	locals := c.pointersTo(v.block.Start)
+	for _, s := range append([]string{b.Expression}, stepNames(b)...) {
+		if i := strings.LastIndex(s, "->"); i > 0 {
+			named = true
+			if slices.Contains(locals, s[:i]) || slices.ContainsFunc(v.holds, func(h holder) bool { return h.path == s[:i] }) {
+				return true
+			}
+		}
+	}
+	return !named
 }
 
 // stepNames are the names in the steps of a blame.
@@ -485,7 +600,7 @@ func stepNames(b *report.Blame) []string {
 
 // overrun says who wrote past the end of the block before, if the bad value goes on with what that ends with.
 func (v *invaded) overrun(c *crash) (text, confidence string) {
-	if full := v.run.end >= v.block.End() && !v.denied(); v.before.Size == 0 || full && !(v.run.text && len(v.holds) == 0) || v.alike() {
+	if full := v.run.end >= v.block.End() && !v.denied(); v.before.Size == 0 || full && !(v.run.text && len(v.holds) == 0) && !v.unlike() || v.alike() {
 		return "", "" // both are full of the same: it is as likely to be the block's own
 	}
 	what := "a series of numbers, to " + c.content(v.at, int(v.word)) + ","
@@ -518,6 +633,12 @@ func (v *invaded) denied() bool {
 		}
 	}
 	return len(v.holds) > 0
+}
+
+// unlike reports whether a block to which no pointers lead, or those whose types say nothing, goes on with the numbers of an array of such.
+func (v *invaded) unlike() bool {
+	return !v.run.text && !slices.ContainsFunc(v.holds, func(h holder) bool { return h.size != 0 }) &&
+		slices.ContainsFunc(v.holdsBefore, func(h holder) bool { return h.numbers() })
 }
 
 // alike reports whether a block may have of its own what the one before has: text, or numbers of the same type.

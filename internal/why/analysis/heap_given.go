@@ -25,6 +25,9 @@ const maxRounded = 24
 // nearGiven is how far from a pointer the allocator looks at what is before a block.
 const nearGiven = 4096
 
+// leastGiven is the least pointer that null is not near to: allocators look at a few words before a block.
+const leastGiven = 64
+
 // A givenBack is a pointer that the program gave back to its allocator, in the call in which it died.
 type givenBack struct {
 	to    string // the function: "free"
@@ -215,7 +218,7 @@ func (c *crash) wildlyGiven(g givenBack) bool {
 		return false
 	}
 	at := c.fault().address
-	return at == nil || uint64(*at)-g.value+nearGiven > 2*nearGiven
+	return at == nil || uint64(*at)-g.value+nearGiven > 2*nearGiven || *at == 0 && g.value >= leastGiven // where a table that is looked up has nothing
 }
 
 // wronglyGiven says what is wrong with a pointer that the program gave back: it is no block that is in use. Of a block in use nothing is said.
@@ -232,6 +235,15 @@ func (c *crash) noBlockGiven() []report.Cause {
 	g := c.gaveBack()
 	confidence := report.Likely
 	switch {
+	case !g.known && musl(c.topModule()) && c.freesInto():
+		text := c.freedInside()
+		if text == "" {
+			text = c.freedAgain()
+		}
+		if text == "" {
+			return nil
+		}
+		return []report.Cause{{Text: text, Confidence: report.Possible}}
 	case !g.known:
 		return nil
 	case !g.exact && len(c.toldOfGiven()) > 0:
@@ -255,6 +267,9 @@ func (c *crash) noBlockGiven() []report.Cause {
 	case c.isOfModule(g.value) && !c.donated(g.value):
 		if name, _ := c.names().variableAt(g.value, 0); name != "" {
 			return cause("the address of %s, which is no block of the heap", strings.TrimSuffix(name, "[0]"))
+		}
+		if musl(c.topModule()) {
+			return nil // it may be one, of those whose records are damaged
 		}
 		return cause("which is in %s, and no block of the heap", c.libraryPath(g.value))
 	}
@@ -286,13 +301,44 @@ func (c *crash) noBlockGiven() []report.Cause {
 	case !b.Contains(g.value) || b.Start == g.value:
 		return nil
 	case b.Free:
-		return cause("%s from the beginning of the freed block of %s at %#x%s", byteCount(g.value-b.Start), byteCount(b.Size), b.Start, c.ownerOf(b))
+		return cause("%s from the beginning of the freed block of %s at %#x%s: what was there may have been freed already", byteCount(g.value-b.Start), byteCount(b.Size), b.Start, c.ownerOf(b))
 	}
 	text := cause("%s from the beginning of the block of %s at %#x%s", byteCount(g.value-b.Start), byteCount(b.Size), b.Start, c.ownerInside(b, g.value, g.name))
 	if n, ok := c.countBefore(b, &g); ok && g.to == "operator delete" {
 		text[0].Text += fmt.Sprintf(": it begins with the number %d, as blocks of new[] do, which delete[] gives back", n)
 	}
 	return text
+}
+
+// freedAgain says of which freed block free seems to have been given an address.
+func (c *crash) freedAgain() string {
+	b, at, ok := c.given(func(b heap.Block, at uint64) bool { return b.Free && b.Contains(at) })
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("free may have been given %#x, in the freed block of %s at %#x%s: what was there may have been freed already", at, byteCount(b.Size), b.Start, c.ownerOf(b))
+}
+
+func (c *crash) topModule() string {
+	if top := c.top(); top != nil {
+		return c.libraryPath(top.LookupAddr())
+	}
+	return ""
+}
+
+// freesInto reports whether the program called a function that takes a block back, and died in it.
+func (c *crash) freesInto() bool {
+	for n := 1; n < min(len(c.stack), maxGivenFrames) && !c.ofProgram(n-1); n++ {
+		site, ok := c.callSite(c.stack[n])
+		if !ok || !site.Direct {
+			continue
+		}
+		code := codeReader{in: c.question}
+		if f, ok := code.function(site.Target); ok && freeing(f.Name) != "" || c.leavesTo(site.Target).to != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // givenErased reports whether musl's free found that the record of what it was given is no more: it erases that itself, but reads all of it before, and it

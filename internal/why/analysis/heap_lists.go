@@ -188,7 +188,7 @@ func (c *crash) goesOn(b heap.Block, at, value uint64) poured {
 	for run < len(tail) && printable(tail[len(tail)-1-run]) {
 		run++
 	}
-	if n := textBytes(value, word); run >= minText && n >= 4 && bytes.Count(tail[len(tail)-minText:], []byte{byte(value)}) == minText && oneByte(value, n) {
+	if n := textBytes(value, word); run >= word && n >= 4 && bytes.Count(tail[len(tail)-word:], []byte{byte(value)}) == word && oneByte(value, n) {
 		return poured{text: strconv.Quote(string(tail[len(tail)-minText:])), kind: pouredSeries}
 	}
 	if run >= minText && textBytes(value, word) >= 4 {

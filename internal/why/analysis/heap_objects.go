@@ -3,6 +3,8 @@ package analysis
 import (
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/vars/where"
@@ -19,6 +21,7 @@ const (
 	maxFound          = 4        // places that have the bad value
 	maxLeading        = 256      // bytes of an object whose words are taken for pointers to others
 	leastSmall        = 16       // a number below is no sign of anything
+	leastMember       = 1 << 32  // of what a larger one is not by chance
 	maxMember         = 64       // bytes from what a small number is taken to point to, to what was used of it
 	maxUnknownObject  = 128      // bytes of an object behind a damaged record
 	maxWordObjects    = 256      // to which words there lead
@@ -29,10 +32,22 @@ const (
 // findInObjects finds the bad value of a fault in an object of the heap to which a variable of the youngest frames or of the program points, where code does not tell from where
 // it was read: iterators and what is inlined lose that. Only a value that is no address counts, as others stand in many places.
 func (c *crash) findInObjects() heapWord {
-	if c.Variables == nil || !dataFault(c.verdict().kind) {
+	if c.Variables == nil || !dataFault(c.verdict().kind) && c.misaligned() == 0 {
 		return heapWord{}
 	}
 	wild := c.wildValues()
+	if len(wild) == 0 {
+		return heapWord{}
+	}
+	w := c.findWild(wild, 0)
+	if w.heap == nil { // what has a member, or is one, of which it is the address
+		w = c.findWild(slices.DeleteFunc(wild, func(v uint64) bool { return v < leastMember }), maxMember)
+	}
+	return w
+}
+
+// findWild finds one of some values in such an object, or a value that is at most so much less.
+func (c *crash) findWild(wild []uint64, less uint64) heapWord {
 	if len(wild) == 0 {
 		return heapWord{}
 	}
@@ -40,7 +55,7 @@ func (c *crash) findInObjects() heapWord {
 	seen := map[uint64]bool{}
 	try := func(v uint64) {
 		seen[v] = true
-		if w := c.inObject(v, wild); w.heap != nil && !slices.ContainsFunc(found, func(f heapWord) bool { return f.at == w.at }) {
+		if w := c.inObject(v, wild, less); w.heap != nil && !slices.ContainsFunc(found, func(f heapWord) bool { return f.at == w.at }) {
 			found = append(found, w)
 		}
 	}
@@ -185,8 +200,8 @@ func (c *crash) pointersTo(start uint64) (names []string) {
 	return names
 }
 
-// inObject finds one of some values in the block to which a pointer leads, from there on.
-func (c *crash) inObject(pointer uint64, wild []uint64) heapWord {
+// inObject finds one of some values in the block to which a pointer leads, from there on, or one that is at most so much less, and no address.
+func (c *crash) inObject(pointer uint64, wild []uint64, less uint64) heapWord {
 	if _, ok := c.Proc.MappingAt(pointer); !ok || c.isOfModule(pointer) && !c.donated(pointer) || c.heap() == nil {
 		return heapWord{}
 	}
@@ -205,6 +220,9 @@ func (c *crash) inObject(pointer uint64, wild []uint64) heapWord {
 	for i := 0; i+word <= len(data); i += word {
 		v, at := c.arch.Word(data[i:]), b.Start+uint64(i)
 		for _, w := range wild {
+			if less != 0 && w-v <= less && v < w && !c.mappedAt(v) {
+				return heapWord{at: at, heap: c.heap(), block: b, known: known, guessed: true}
+			}
 			if v != w && (w >= leastWild || v == 0 || v > w || w-v > maxMember || b.Free) {
 				continue
 			}
@@ -220,6 +238,26 @@ func (c *crash) inObject(pointer uint64, wild []uint64) heapWord {
 		}
 	}
 	return heapWord{}
+}
+
+// misaligned is the pointer that Rust found to be none of its type before it was used, which its panic says; 0 for other ends.
+func (c *crash) misaligned() uint64 {
+	const told, is = "misaligned pointer dereference: ", " but is "
+	text := c.verdict().reason
+	if i := strings.Index(text, told); i < 0 {
+		return 0
+	} else if _, value, ok := strings.Cut(text[i:], is); ok {
+		v, err := strconv.ParseUint(value, 0, 64)
+		if err == nil {
+			return v
+		}
+	}
+	return 0
+}
+
+func (in *Engine) mappedAt(at uint64) bool {
+	_, ok := in.Proc.MappingAt(at)
+	return ok
 }
 
 // behindAny reports whether a damaged record of the heap is not far before an address.
@@ -259,6 +297,9 @@ func (c *crash) wildValues() (out []uint64) {
 				least = leastWild
 			}
 		}
+	}
+	if v := c.misaligned(); v != 0 {
+		all = append(all, report.Addr(v))
 	}
 	for _, v := range all {
 		if uint64(v) < least {

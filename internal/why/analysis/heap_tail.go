@@ -15,6 +15,7 @@ type tail struct {
 	code *provenance.Func
 	v    *provenance.Value // what it is given, as the code that jumps there has it: what that was passed, or what that leads to
 	at   uint64            // of the jump
+	met  bool              // others meet it there, of which none was read from memory
 }
 
 // leavesTo is the function that takes a block back to which a function jumps at its end: the only one, if all of its jumps out lead there, of one place. Its name is ""
@@ -39,7 +40,18 @@ func (in *question) leavesTo(target uint64) (out tail) {
 		if !ok || called.Entry != at || name == "" {
 			return tail{}
 		}
-		out = tail{name, f, v, call.PC}
+		out = tail{to: name, code: f, v: v, at: call.PC}
+		if v.Kind == provenance.Join { // what was not read is of a way on which nothing is given back
+			for _, a := range v.Alternatives() {
+				if a.Kind != provenance.Load {
+					continue
+				}
+				if out.met {
+					return tail{}
+				}
+				out.v, out.met = a, true
+			}
+		}
 	}
 	return out
 }
@@ -49,27 +61,34 @@ func (w *witness) leftWith(t *tail, call uint64) givenBack {
 	if t.to == "" {
 		return givenBack{}
 	}
-	value, exact, ok := w.passedTo(t, call)
+	value, at, exact, ok := w.passedTo(t, call)
 	if !ok || value == 0 {
 		return givenBack{}
 	}
-	return givenBack{to: t.to, value: value, known: true, exact: exact}
+	return givenBack{to: t.to, value: value, known: true, exact: exact, at: at}
 }
 
 // passedTo is what a function that left by a jump gave back, as its caller's registers and memory still tell what that passed in the call at an address.
-func (w *witness) passedTo(t *tail, call uint64) (value uint64, exact, ok bool) {
+func (w *witness) passedTo(t *tail, call uint64) (value, at uint64, exact, ok bool) {
 	sure := true
 	state := provenance.State{PC: t.at, Passed: func(r arch.Reg) (uint64, bool) {
 		if !slices.Contains(w.abi.Args, r) {
 			return 0, false
 		}
-		value, exact, ok := w.eval.Value(w.code.Before(call, provenance.Reg(r)), 0)
+		passed := w.code.Before(call, provenance.Reg(r))
+		value, exact, ok := w.eval.Value(passed, 0)
+		if !ok {
+			value, exact, ok = w.passedOn(passed)
+		}
 		sure = sure && exact
 		return value, ok
 	}}
 	state.Read, state.Reg = w.state.Read, func(arch.Reg) (uint64, bool) { return 0, false }
-	value, exact, ok = t.code.Evaluator(&state).Value(t.v, 0)
-	return value, exact && sure, ok
+	eval := t.code.Evaluator(&state)
+	if value, exact, ok = eval.Value(t.v, 0); ok && t.v.Kind == provenance.Load {
+		at, _ = eval.Address(t.v, 0)
+	}
+	return value, at, exact && sure && !t.met, ok
 }
 
 // passedOn is a value that the frame was passed in a register, as its caller's own registers and memory still tell.

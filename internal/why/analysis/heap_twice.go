@@ -37,7 +37,11 @@ func (c *crash) handedTwice(d *heap.Damage, value uint64) (text string, two bool
 		}
 		return len(of) < maxBegun
 	})
-	if len(of) == 0 || len(of) == maxBegun {
+	if len(of) == 0 { // it was written to again since
+		text = c.twoElements(d)
+		return text, text != ""
+	}
+	if len(of) == maxBegun {
 		return "", false
 	}
 	names := map[uint64][]string{}
@@ -83,4 +87,36 @@ func twoOf(list []string, is func(a, b string) bool) (a, b string, ok bool) {
 		}
 	}
 	return "", "", false
+}
+
+// twoElements says which block of the size of a list's, the only one, two elements of one array lead to.
+func (c *crash) twoElements(d *heap.Damage) string {
+	var of []*held
+	c.heap().Blocks(func(b heap.Block) bool {
+		if b.Size == d.Popped && !b.Own && !b.Free {
+			of = append(of, &held{start: b.Start})
+		}
+		return len(of) < maxBegun
+	})
+	if len(of) == 0 || len(of) == maxBegun {
+		return ""
+	}
+	names, twice := map[uint64]string{}, map[uint64]string{}
+	c.names().each(of, func(h *held, path string, _ *types.Type) bool {
+		switch first, ok := names[h.start]; {
+		case rowsOf(path) == path:
+		case !ok:
+			names[h.start] = path
+		case first != path && rowsOf(first) == rowsOf(path):
+			twice[h.start] = fmt.Sprintf("the block of %s at %#x (%s, and %s, too) may have been freed twice, or while it was still used", byteCount(d.Popped), h.start, first, path)
+		}
+		return true
+	}, func() bool { return len(twice) > 0 })
+	if len(twice) != 1 {
+		return ""
+	}
+	for _, text := range twice {
+		return text
+	}
+	return ""
 }

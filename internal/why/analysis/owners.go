@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/lazy"
@@ -13,6 +14,9 @@ import (
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 )
+
+// maxBlank is how many parts of memory are remembered of which nothing is written.
+const maxBlank = 1 << 12
 
 // redZone is how many bytes a function that calls none may use below its stack pointer.
 const redZone = 128
@@ -27,8 +31,9 @@ type owners struct {
 	most  int               // bytes of memory that are searched for one path
 	freed bool              // ways may lead through freed blocks, too
 
-	ranges [][][2]uint64 // of memory that is searched, by rank
-	spans  *spans        // of the allocator; nil until it was asked
+	ranges [][][2]uint64   // of memory that is searched, by rank
+	spans  *spans          // of the allocator; nil until it was asked
+	blank  map[uint64]bool // where parts of it begin that nobody has written to: most of what some allocators take
 }
 
 // of names a pointer to a block, "cache.items[3]"; "" if nobody is known.
@@ -114,8 +119,12 @@ func (o *owners) each(level []*held, yield func(of *held, path string, t *types.
 					continue
 				}
 				if name, t := o.variableAt(p.at, uint64(o.arch.WordSize)); t != nil {
-					if path, t, ok := o.path(name, t, p.to); ok && !yield(p.to.asked(), plainPath(path), t) {
+					path, t, ok := o.path(name, t, p.to)
+					if ok && !yield(p.to.asked(), plainPath(path), t) {
 						return
+					}
+					if a := p.to.asked(); !ok && a.symbol == "" { // by nodes of a container, or other types than those of the variables
+						a.symbol = "what " + rootOf(name) + " leads to"
 					}
 					continue
 				} else if name != "" {
@@ -144,6 +153,14 @@ func (o *owners) each(level []*held, yield func(of *held, path string, t *types.
 	}
 }
 
+// rootOf is the variable of a path: "cache" of "cache._M_t._M_impl._M_header._M_parent".
+func rootOf(path string) string {
+	if i := strings.IndexAny(path, ".-[("); i > 0 {
+		return path[:i]
+	}
+	return path
+}
+
 // path follows a pointer from a variable through blocks to what is asked about, and has the last pointer's type.
 func (o *owners) path(name string, t *types.Type, to *held) (string, *types.Type, bool) {
 	for ; to.inner != nil; to = to.inner {
@@ -163,7 +180,9 @@ func (o *owners) path(name string, t *types.Type, to *held) (string, *types.Type
 // "book->orders[3]".
 func plainPath(path string) string { return reservedMembers.Get().ReplaceAllString(path, "") }
 
-var reservedMembers = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp { return regexp.MustCompile(`(\.|->)(_M_|__|_Vector_impl)\w*`) }}
+var reservedMembers = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp {
+	return regexp.MustCompile(`(\.|->)(_M_|__|_Vector_impl)\w*|\.buf(\.inner)?\.ptr\.pointer(\.pointer)?$`)
+}}
 
 // variableAt names the variable, or the part of one of a size in bytes, that is at an address: of a frame of the stack, or of the program. With size 0
 // it is the innermost part. The type is nil where only a symbol is known.
@@ -251,6 +270,11 @@ func (o *owners) pointersTo(blocks []*held, ranges [][2]uint64, left *int) (foun
 	buf := o.buf
 	search := func(from, end uint64) {
 		for from < end && *left > 0 && len(found) < maxPointers {
+			if part := min(end-from, uint64(len(buf))); o.blank[from] && part <= uint64(*left) {
+				*left -= int(part) / 8
+				from += part
+				continue
+			}
 			n := o.mem.Fill(from, buf[:min(end-from, uint64(len(buf)), uint64(*left))])
 			if n < w {
 				return // not in the dump
@@ -278,6 +302,12 @@ func (o *owners) pointersTo(blocks []*held, ranges [][2]uint64, left *int) (foun
 			}
 			if *left -= n; written == 0 {
 				*left += n - n/8 // nobody has written there yet
+				if part := min(end-from, uint64(len(buf))); uint64(n) == part && len(o.blank) < maxBlank {
+					if o.blank == nil {
+						o.blank = map[uint64]bool{}
+					}
+					o.blank[from] = true
+				}
 			}
 			from += uint64(n)
 		}

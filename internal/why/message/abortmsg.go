@@ -81,6 +81,9 @@ func (w *Words) judge(program string) {
 	s := w.Message
 	if a, ok := parseAssertion(s, program); ok {
 		w.Cause, w.Assertion, w.Reason = FailedAssertion, a, a.Reason()
+		if a.File == "malloc.c" && (strings.HasPrefix(a.Function, "_int_") || a.Function == "sysmalloc") { // of glibc to 2.34
+			w.Cause = HeapCorruption
+		}
 		return
 	}
 	switch {
@@ -101,7 +104,7 @@ func heapText(s string) bool {
 	for _, begin := range []string{
 		"double free or corruption", "free(): ", "malloc(): ", "malloc_consolidate(): ", "realloc(): ", "munmap_chunk(): ", "mremap_chunk(): ",
 		"corrupted size vs. prev_size", "corrupted double-linked list", "corrupted unsorted chunks", "break adjusted to free malloc space",
-		"invalid fastbin entry", "chunk_main_arena", "malloc_check_get_size", "tcache_thread_shutdown(): ",
+		"invalid fastbin entry", "chunk_main_arena", "malloc_check_get_size", "tcache_thread_shutdown(): ", "Fatal glibc error: malloc assertion failure in ",
 	} {
 		if strings.HasPrefix(s, begin) {
 			return true

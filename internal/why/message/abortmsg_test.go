@@ -35,6 +35,9 @@ func TestJudge(t *testing.T) {
 	}{
 		{"double free or corruption (!prev)", "double free or corruption (!prev)", HeapCorruption},
 		{"free(): invalid pointer", "free(): invalid pointer", HeapCorruption},
+		{"Fatal glibc error: malloc assertion failure in sysmalloc: (old_top == initial_top (av))", "Fatal glibc error: malloc assertion failure in sysmalloc: (old_top == initial_top (av))", HeapCorruption},
+		{"p: malloc.c:2379: sysmalloc: Assertion `(old_top == initial_top (av))' failed.", "assertion `(old_top == initial_top (av))' failed at malloc.c:2379 in sysmalloc", HeapCorruption},
+		{"p: malloc.c:12: read: Assertion `n' failed.", "assertion `n' failed at malloc.c:12 in read", FailedAssertion},
 		{"*** stack smashing detected ***: terminated", "stack smashing detected", StackOverrun},
 		{"*** stack smashing detected ***: <unknown> terminated", "stack smashing detected ***: <unknown> terminated", StackOverrun},
 		{"*** %n in writable segment detected ***", "%n in writable segment detected", InvalidArgument},

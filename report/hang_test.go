@@ -1,6 +1,9 @@
 package report
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestAwaited follows threads that wait for each other's ends.
 func TestAwaited(t *testing.T) {
@@ -41,6 +44,31 @@ func TestAwaited(t *testing.T) {
 		}
 		if got := r.HangText(); got != c.text {
 			t.Errorf("%s: %q, want %q", c.name, got, c.text)
+		}
+	}
+}
+
+// TestSleepers: where goroutines sleep for ever is named, and not where the scheduler found it; of others the frame that failed.
+func TestSleepers(t *testing.T) {
+	frame := 0
+	asleep := &Panic{Runtime: RuntimeGo, Fatal: true, Value: asleepText}
+	deadlock := Deadlock{Certainty: "certain", Asleep: true, Tasks: []TaskRef{{Kind: "goroutine", ID: 1}, {Kind: "goroutine", ID: 7}},
+		Objects: make([]WaitObject, 2), Places: []WaitPlace{{}, {Function: "main.wait", Source: Source{File: "/src/main.go", Line: 7}}}}
+	for _, c := range []struct {
+		panic     *Panic
+		deadlocks []Deadlock
+		want      string
+	}{
+		{asleep, []Deadlock{deadlock}, "  main.wait at main.go:7, goroutine 7, found by thread 3 (1 of 1)\n"},
+		{&Panic{Runtime: RuntimeGo, Fatal: true, Value: "other"}, []Deadlock{deadlock}, "  runtime.raise, thread 3 (1 of 1)\n"},
+		{asleep, nil, "  runtime.raise, thread 3 (1 of 1)\n"},
+		{asleep, []Deadlock{{Certainty: "certain", Tasks: deadlock.Tasks, Objects: deadlock.Objects, Places: make([]WaitPlace, 2)}}, "  runtime.raise, thread 3 (1 of 1)\n"},
+	} {
+		r := &Report{Crash: &Crash{Kind: CrashDeadlock, Thread: 3, Frame: &frame, Panic: c.panic}, Deadlocks: c.deadlocks,
+			Threads: []Thread{{ID: 3, Frames: []Frame{{Function: "runtime.raise"}}}}}
+		var b strings.Builder
+		if err := WriteText(&b, r, TextOptions{}); err != nil || !strings.Contains(b.String(), c.want) {
+			t.Errorf("%v\n%s\nwant %s", err, b.String(), c.want)
 		}
 	}
 }

@@ -127,6 +127,12 @@ func (t *textWriter) where(c *Crash, nth int, thread *Thread) {
 	if x := c.MadeElsewhere(thread); x != nil {
 		t.put(yellow, briefFunction(x.Function, t.width/2))
 		t.put(plain, " at "+t.sourceText(Source{File: x.File, Line: x.Line})+" (no longer on the stack), ")
+	} else if task, place := t.sleeper(c); place != nil {
+		t.put(yellow, briefFunction(place.Function, t.width/2))
+		if place.Source.File != "" {
+			t.put(plain, " at "+t.sourceText(place.Source))
+		}
+		t.put(plain, ", "+task.Kind+" "+strconv.Itoa(task.ID)+", found by ")
 	} else if i := c.frame(thread); i >= 0 {
 		f := &thread.Frames[i]
 		t.put(yellow, t.placeName(f, t.width/2))
@@ -142,6 +148,21 @@ func (t *textWriter) where(c *Crash, nth int, thread *Thread) {
 	}
 	t.put(plain, "thread "+threadName(thread)+" ("+strconv.Itoa(nth)+" of "+strconv.Itoa(max(len(t.r.Threads), t.r.Dump.Threads))+")")
 	t.end()
+}
+
+// sleeper is the first task that is known to sleep for ever, and where: the thread that found it only runs the scheduler. It is nil where another frame is to
+// be named.
+func (t *textWriter) sleeper(c *Crash) (task TaskRef, place *WaitPlace) {
+	d := t.r.Hang()
+	if d == nil || !c.Panic.Asleep() {
+		return task, nil
+	}
+	for i := range min(len(d.Tasks), len(d.Places)) {
+		if d.Places[i].Function != "" {
+			return d.Tasks[i], &d.Places[i]
+		}
+	}
+	return task, nil
 }
 
 // frame returns the number of the frame to name in the report's second line; -1 for an empty stack.

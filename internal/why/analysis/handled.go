@@ -163,10 +163,28 @@ func (c *crash) raisedElsewhere() bool {
 	if len(calls) == 0 {
 		return c.atNamedCall()
 	}
-	regs := c.stack[0].Registers()
-	returned, known := regs.Get(result)
-	before := c.mem.Some(c.stack[0].RA()-uint64(len(calls[0])), len(calls[0]))
-	return known && len(before) == len(calls[0]) && (returned != 0 || !slices.Contains(calls, string(before))) // a call of the kernel that succeeded
+	for _, at := range []int{0, c.abortedIn()} {
+		if at >= len(c.stack) {
+			return false
+		}
+		regs := c.stack[at].Registers()
+		returned, known := regs.Get(result)
+		before := c.mem.Some(c.stack[at].RA()-uint64(len(calls[0])), len(calls[0]))
+		if !known || len(before) != len(calls[0]) || returned == 0 && slices.Contains(calls, string(before)) { // a call of the kernel that succeeded
+			return false
+		}
+	}
+	return true
+}
+
+// abortedIn is the number of the frame that a SIGABRT interrupted of which the handler still runs: 0 if none does.
+func (c *crash) abortedIn() int {
+	for i := range c.named.Frames {
+		if f := &c.named.Frames[i]; f.Signal == "SIGABRT" {
+			return f.Physical + 1
+		}
+	}
+	return 0
 }
 
 // kernelCalls returns the instructions that call the kernel, which are of one length, and the register in which that returns; nothing for processors

@@ -71,7 +71,7 @@ func (f *Func) fills(i int, off int64, size int) bool {
 		case !ok && m.Base == f.arch.SP:
 			return true
 		case !ok:
-		case indexed(m) || m.Size == 0:
+		case in.Rep || m.Size == 0: // nobody knows how far
 			if at < off+int64(size)+below {
 				return true
 			}

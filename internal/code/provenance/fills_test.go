@@ -83,6 +83,24 @@ func TestOmits(t *testing.T) {
 			e8 00 10 00 00 # 18 call out
 			48 83 c4 58 # 23 add rsp,0x58
 			c3 # 27 ret`, 18, 0x20, false},
+		{"stored shortly behind it, nobody knows how far", `
+			48 83 ec 58 # 0 sub rsp,0x58
+			48 8d 7c 24 77 # 4 lea rdi,[rsp+0x77]
+			f3 aa # 9 rep stosb
+			48 89 44 24 10 # 11 mov [rsp+0x10],rax
+			48 8d 7c 24 10 # 16 lea rdi,[rsp+0x10]
+			e8 00 10 00 00 # 21 call out
+			48 83 c4 58 # 26 add rsp,0x58
+			c3 # 30 ret`, 21, 0x20, false},
+		{"stored far behind it, nobody knows how far", `
+			48 83 ec 58 # 0 sub rsp,0x58
+			48 8d 7c 24 78 # 4 lea rdi,[rsp+0x78]
+			f3 aa # 9 rep stosb
+			48 89 44 24 10 # 11 mov [rsp+0x10],rax
+			48 8d 7c 24 10 # 16 lea rdi,[rsp+0x10]
+			e8 00 10 00 00 # 21 call out
+			48 83 c4 58 # 26 add rsp,0x58
+			c3 # 30 ret`, 21, 0x20, true},
 	} {
 		f := function(t, arch.AMD64, c.code)
 		if got := f.Omits(base+c.call, object, object+c.part, 8); got != c.want {

@@ -71,6 +71,7 @@ func TestPassedByPython(t *testing.T) {
 		"a guess":               func(r *report.Report) { r.Crash.Blame.Confidence = report.Possible },
 		"another class":         func(r *report.Report) { r.Crash.Kind = report.CrashDivZero },
 		"no frame of that name": func(r *report.Report) { r.Crash.Blame.Steps[1].Function = "other" },
+		"nobody's value":        func(r *report.Report) { r.Crash.Blame.Steps = r.Crash.Blame.Steps[1:] },
 		"another frame's value": func(r *report.Report) { r.Crash.Blame.Steps[0].Physical = 1 },
 		"into an inlined call":  func(r *report.Report) { r.Threads[0].Frames[0].Inlined = true },
 	} {

@@ -57,7 +57,7 @@ var crashQuestions = []struct {
 	{"noticed", func(_ context.Context, c *crash) string { return numberText(c.noticed()) }},
 	{"frame", func(_ context.Context, c *crash) string { return numberText(c.frame()) }},
 	{"overflow", func(_ context.Context, c *crash) string { return asJSON(&report.Crash{Overflow: c.overflow()}) }},
-	{"causes", func(_ context.Context, c *crash) string { return fmt.Sprint(c.causes()) }},
+	{"causes", func(_ context.Context, c *crash) string { return asJSON(&report.Crash{Causes: c.causes()}) }},
 	{"shown", func(ctx context.Context, c *crash) string {
 		s := c.shown(ctx)
 		return fmt.Sprint(numberText(s.frame), s.warnings, writtenAs(&report.Report{Threads: []report.Thread{s.thread}}))

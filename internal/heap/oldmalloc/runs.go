@@ -14,9 +14,9 @@ import (
 type run struct {
 	start, end uint64 // the first chunk, and what follows the last
 	mapped     bool
-	// first and last say that the area begins and ends here; broken that what follows the last chunk does not repeat its size.
-	first, last, broken bool
-	past                bool // see ends
+	// first says that the area begins here; broken that what follows the last chunk does not repeat its size.
+	first, broken bool
+	past          bool // see ends
 }
 
 // record is what stands in front of a block: the size of the chunk before, and its own. Both have the bit inUse.
@@ -42,8 +42,7 @@ func (h *Heap) forward(c uint64, r *run) {
 		if !ok {
 			return
 		}
-		if size == inUse {
-			r.last = true
+		if size == inUse { // the mark behind the last chunk of the area
 			return
 		}
 		next := c + h.chunkSize(size)
@@ -213,7 +212,7 @@ func (h *Heap) pages(start, end uint64) {
 				h.add(r)
 			}
 		case before == 2*h.w && size&inUse == 0 && (size+before)%page == 0 && size >= page-before && h.within(c, size):
-			h.add(run{start: h.aligned(at, c, size), end: c + size, mapped: true, first: true, last: true})
+			h.add(run{start: h.aligned(at, c, size), end: c + size, mapped: true, first: true})
 		}
 		at += page
 	}

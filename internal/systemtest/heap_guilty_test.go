@@ -66,19 +66,7 @@ func TestHeapGuilty(t *testing.T) {
 			if strings.HasSuffix(c.source, "cpp") {
 				compiler, flags = "g++", append(flags, "-std=c++17")
 			}
-			exe := fixture.Compile(t, compiler, "heap/"+c.source, flags...)
-			r := analyzeCore(t, fixture.Crash(t, env, exe, c.bug), exe)
-			var all []string
-			found := c.want == ""
-			for _, cause := range r.Crash.Causes {
-				text := withoutAddresses(cause.Text)
-				all = append(all, text+" ["+cause.Confidence+"]")
-				found = found || strings.Contains(text, c.want) && (cause.Confidence == c.confidence || c.confidence == "")
-			}
-			said := strings.Join(all, "\n")
-			if !found || c.not != "" && strings.Contains(said, c.not) {
-				t.Errorf("%s:\n%s\nwant %q [%s], without %q", r.Crash.Reason, said, c.want, c.confidence, c.not)
-			}
+			causes(t, env, fixture.Compile(t, compiler, "heap/"+c.source, flags...), c.bug, c.want, c.confidence, c.not)
 		})
 	}
 }

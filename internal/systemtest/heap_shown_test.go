@@ -73,22 +73,28 @@ func TestHeapShown(t *testing.T) {
 			case strings.HasSuffix(c.source, "cpp"):
 				compiler, flags = "g++", []string{"-g", c.level, "-w", "-std=c++17"}
 			}
-			exe := fixture.Compile(t, compiler, "heap/"+c.source, flags...)
-			r := analyzeCore(t, fixture.Crash(t, env, exe, c.bug), exe)
-			var all []string
-			found := c.want == ""
-			for _, cause := range r.Crash.Causes {
-				text := withoutAddresses(cause.Text)
-				all = append(all, text+" ["+cause.Confidence+"]")
-				found = found || strings.Contains(text, c.want) && (cause.Confidence == c.confidence || c.confidence == "")
-			}
-			said := strings.Join(all, "\n")
-			for _, not := range strings.Split(c.not, "|") {
-				found = found && (not == "" || !strings.Contains(said, not))
-			}
-			if !found {
-				t.Errorf("%s:\n%s\nwant %q [%s], without %q", r.Crash.Reason, said, c.want, c.confidence, c.not)
-			}
+			causes(t, env, fixture.Compile(t, compiler, "heap/"+c.source, flags...), c.bug, c.want, c.confidence, c.not)
 		})
+	}
+}
+
+// causes runs a program until it dies of a bug, and tests that one of the causes has a text, and a confidence if that is not "", and none has one of some others,
+// which are parted by "|".
+func causes(t *testing.T, env []string, exe, bug, want, confidence, not string) {
+	t.Helper()
+	r := analyzeCore(t, fixture.Crash(t, env, exe, bug), exe)
+	var all []string
+	found := want == ""
+	for _, cause := range r.Crash.Causes {
+		text := withoutAddresses(cause.Text)
+		all = append(all, text+" ["+cause.Confidence+"]")
+		found = found || strings.Contains(text, want) && (cause.Confidence == confidence || confidence == "")
+	}
+	said := strings.Join(all, "\n")
+	for other := range strings.SplitSeq(not, "|") {
+		found = found && (other == "" || !strings.Contains(said, other))
+	}
+	if !found {
+		t.Errorf("%s:\n%s\nwant %q [%s], without %q", r.Crash.Reason, said, want, confidence, not)
 	}
 }

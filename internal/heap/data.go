@@ -109,20 +109,28 @@ func Words(a *arch.Arch, b []byte, do func(off int, v uint64) bool) bool {
 	return true
 }
 
-// Crowded reports whether another word near one in data is less away from it than least: both cannot be of a table of pointers to what is that large.
-func Crowded(a *arch.Arch, b []byte, off int, least uint64) bool {
-	const near = 32 * 8
+// Crowded reports whether more than few other words near one in data are less away from it than least: then they are not of a table of pointers to what is
+// that large.
+func Crowded(a *arch.Arch, b []byte, off int, least uint64, few int) bool {
+	const near = 32
+	word := a.WordSize
 	v := a.Word(b[off:])
-	for k := max(off-near, 0); k < min(off+near, len(b)-7); k += 8 {
+	for k := max(off-near*word, off%word); k < min(off+near*word, len(b)-word+1); k += word {
 		if u := a.Word(b[k:]); k != off && u != 0 && (u-v < least || v-u < least) {
-			return true
+			if few--; few < 0 {
+				return true
+			}
 		}
 	}
 	return false
 }
 
 // A Window reads long tables piece by piece.
-type Window struct{ buf []byte }
+type Window struct {
+	buf []byte
+	// Asked is how many bytes were asked for.
+	Asked uint64
+}
 
 const (
 	firstPiece = 4096 // a little is enough to see that something is no table
@@ -138,6 +146,7 @@ func (w *Window) Words(mem procmem.Reader, at, n uint64, do func(i, v uint64) bo
 	size := uint64(firstPiece)
 	for off := uint64(0); off < n; off, size = off+size, min(2*size, pieceBytes) {
 		b := w.buf[:min(size, n-off)]
+		w.Asked += uint64(len(b))
 		if !Words(mem.Arch, b[:mem.Fill(at+off, b)], func(k int, v uint64) bool { return do((off+uint64(k))/word, v) }) {
 			return
 		}

@@ -4,6 +4,7 @@ package heaptest
 import (
 	"bufio"
 	"context"
+	"debug/elf"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,7 +98,7 @@ func CheckReleases(t *testing.T, variable string, find func(heap.Process) heap.A
 	for path, env := range Releases(t, variable) {
 		for _, c := range []Program{{Threads: 1, Rounds: 20000}, {Threads: 8, Rounds: 20000}, {Threads: 1, Rounds: 300}} {
 			t.Run(fmt.Sprintf("%s/%d/%d", path, c.Threads, c.Rounds), func(t *testing.T) {
-				c.Env = env
+				c.Env, c.Flags = env, flagsFor(t, path)
 				p, held := Crash(t, c)
 				h := find(p)
 				if h == nil {
@@ -107,6 +108,20 @@ func CheckReleases(t *testing.T, variable string, find func(heap.Process) heap.A
 			})
 		}
 	}
+}
+
+// flagsFor are the compiler's flags for a program that has a library.
+func flagsFor(t testing.TB, library string) []string {
+	t.Helper()
+	f, err := elf.Open(library)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if f.Class == elf.ELFCLASS32 {
+		return []string{"-m32"}
+	}
+	return nil
 }
 
 // OldMusl is a program that is built for a musl whose malloc is the old one, as its configure script installs it into a directory that a variable of the

@@ -9,11 +9,12 @@ import (
 
 const (
 	// The memory in which a thread's cache keeps pointers to blocks is a block itself, and begins with this.
-	preceding = 0x7a7a7a7a7a7a7a7a
-	minStacks = 1 << 10 // bytes of it
-	binSize   = 24
+	preceding = 0x7a7a7a7a7a7a7a7a // as much of it as a word has
+	minStacks = 1 << 10            // bytes of it
 	maxBins   = 73
 	maxCached = 1 << 22
+	// pieceBytes is the least step of a search.
+	pieceBytes = 4096
 	// maxScan is how much memory is searched for the caches that point to such blocks.
 	maxScan = 512 << 20
 	// tail is how much of each mapping's end is searched first: thread's variables are at the end of their stacks.
@@ -40,7 +41,7 @@ func (h *Heap) caches() {
 	stacks := map[uint64]heap.Block{}
 	kept := h.budget
 	h.visit(func(b heap.Block) bool {
-		if !b.Free && b.Size >= minStacks && h.mem.Word(b.Start) == preceding {
+		if !b.Free && b.Size >= minStacks && h.mem.Word(b.Start) == h.mem.Arch.Truncate(preceding) {
 			stacks[b.Start] = b
 		}
 		return true
@@ -50,7 +51,7 @@ func (h *Heap) caches() {
 		return
 	}
 	h.scanAll(func(at uint64, b []byte) bool {
-		for off := 0; off+8 <= len(b); off += 8 {
+		for off := 0; off+int(h.word) <= len(b); off += int(h.word) {
 			v := h.mem.Arch.Word(b[off:])
 			if v == 0 || v > addrMask {
 				continue
@@ -96,14 +97,14 @@ func (h *Heap) scan(from, to uint64, left *int, do func(at uint64, b []byte) boo
 			continue
 		}
 		n := h.mem.Fill(at, buffer[:min(uint64(len(buffer)), to-at)])
-		*left -= max(n, page)
+		*left -= max(n, pieceBytes)
 		if !do(at, buffer[:n]) {
 			return false
 		}
 		if n > 2*overlap && at+uint64(n) < to {
 			n -= overlap
 		}
-		at += max(uint64(n)&^7, page)
+		at += max(uint64(n)&^7, pieceBytes)
 	}
 	return true
 }
@@ -112,37 +113,39 @@ func (h *Heap) scan(from, to uint64, left *int, do func(at uint64, b []byte) boo
 // pointers go up through one block, each not further from the one before than it has room for.
 func (h *Heap) oldCaches(at uint64, b []byte) bool {
 	word := func(off int) uint64 { return h.mem.Arch.Word(b[off:]) }
+	ncached := func(off int) uint64 { return uint64(h.mem.Arch.ByteOrder.Uint32(b[off+4:])) }
 	last := uint64(0) // where the cache before ends
-	for off := 0; off+small*binSize <= len(b); off += 8 {
+	size, small, w := int(h.binBytes()), h.small(), int(h.word)
+	for off := 0; off+small*size <= len(b); off += w {
 		if at+uint64(off) < last {
 			continue
 		}
-		v, next := word(off+16), word(off+16+binSize)
-		if v == 0 || v > addrMask || v%8 != 0 || next <= v || next-v > maxRoom*8 {
+		v, next := word(off+16), word(off+16+size)
+		if v == 0 || v > addrMask || v%h.word != 0 || next <= v || next-v > maxRoom*h.word {
 			continue
 		}
 		good := true
 		for i := 1; i < small && good; i++ {
-			a, b := word(off+16+(i-1)*binSize), word(off+16+i*binSize)
-			good = b > a && b%8 == 0 && b-a <= maxRoom*8 && word(off+i*binSize)>>32 <= (b-a)/8
+			a, b := word(off+16+(i-1)*size), word(off+16+i*size)
+			good = b > a && b%h.word == 0 && b-a <= maxRoom*h.word && ncached(off+i*size) <= (b-a)/h.word
 		}
 		stacks, ok := h.blockAt(v)
-		if !good || !ok || stacks.Free || word(off+16+(small-1)*binSize) > stacks.End() || h.own[stacks.Start] {
+		if !good || !ok || stacks.Free || word(off+16+(small-1)*size) > stacks.End() || h.own[stacks.Start] {
 			continue
 		}
 		h.own[stacks.Start] = true
 		end := stacks.Start
 		for i := range small {
-			end = h.oldBin(at+uint64(off+i*binSize), i, stacks, end)
+			end = h.oldBin(at+uint64(off+i*size), i, stacks, end)
 		}
-		last = at + uint64(off+small*binSize)
+		last = at + uint64(off+small*size)
 		// The bins for large blocks come after some fields; their pointers go on where those of small blocks end.
-		for gap := uint64(0); gap < maxGap; gap += 8 {
+		for gap := uint64(0); gap < maxGap; gap += h.word {
 			large := last + gap
-			if v, ok := h.mem.LookupWord(large + 16); !ok || v <= end || v-end > maxRoom*8 || v > stacks.End() {
+			if v, ok := h.mem.LookupWord(large + 16); !ok || v <= end || v-end > maxRoom*h.word || v > stacks.End() {
 				continue
 			}
-			if v := h.mem.Word(large + 16 + binSize); v != 0 && (v <= h.mem.Word(large+16) || v > stacks.End()) {
+			if v := h.mem.Word(large + 16 + h.binBytes()); v != 0 && (v <= h.mem.Word(large+16) || v > stacks.End()) {
 				continue
 			}
 			for i := small; i < maxBins; i++ {
@@ -151,7 +154,7 @@ func (h *Heap) oldCaches(at uint64, b []byte) bool {
 					break
 				}
 				end = h.oldBin(large, i, stacks, end)
-				large += binSize
+				large += h.binBytes()
 			}
 			break
 		}
@@ -163,35 +166,37 @@ func (h *Heap) oldCaches(at uint64, b []byte) bool {
 func (h *Heap) oldBin(bin uint64, class int, stacks heap.Block, from uint64) (end uint64) {
 	end = h.mem.Word(bin + 16)
 	n, _ := h.mem.U32(bin + 4)
-	if uint64(n) > (end-from)/8 {
+	if uint64(n) > (end-from)/h.word {
 		h.note(heap.Damage{At: bin + 4, Size: 4, Why: fmt.Sprintf("a thread's cache says that it has %d blocks of %d bytes, more than there is room for", n, sizeOf(class)), Of: stacks})
 		return end
 	}
-	h.keep(end-8*uint64(n), int(n), class)
+	h.keep(end-h.word*uint64(n), int(n), class)
 	return end
 }
 
 // cache reads the cache whose slow half has the pointer to its stacks at an address. The cache itself follows, leads back, and its bins are where
 // the slow half says.
 func (h *Heap) cache(at uint64, stacks heap.Block) bool {
-	cache := h.mem.Word(at + 8)
+	w := h.word
+	cache := h.mem.Word(at + w)
 	slow := h.mem.Word(cache)
-	if cache == 0 || at-slow < 40 || at-slow > 1024 || h.mem.Word(slow+32) != cache+8 {
+	if cache == 0 || at-slow < 5*w || at-slow > 1024 || h.mem.Word(slow+4*w) != cache+w {
 		return false
 	}
 	h.own[stacks.Start] = true
 	for i := range maxBins {
-		bin, ok := h.mem.Words(cache+8+uint64(i*binSize), 3)
-		if !ok || !stacks.Contains(bin[0]) {
+		bin := cache + w + uint64(i)*h.binBytes()
+		first, ok := h.mem.LookupWord(bin)
+		low, ok2 := h.mem.U16(bin + w + 8 + 4)
+		if !ok || !ok2 || !stacks.Contains(first) {
 			break
 		}
-		empty := bin[2] >> 32 & 0xffff
-		n := (empty - bin[0]) & 0xffff / 8
-		if n > (stacks.End()-bin[0])/8 {
-			h.note(heap.Damage{At: cache + 8 + uint64(i*binSize), Size: 8, Why: fmt.Sprintf("the pointer of a thread's cache, %#x, is not in its memory", bin[0])})
+		n := (uint64(low) - first) & 0xffff / w
+		if n > (stacks.End()-first)/w {
+			h.note(heap.Damage{At: bin, Size: int(w), Why: fmt.Sprintf("the pointer of a thread's cache, %#x, is not in its memory", first)})
 			continue
 		}
-		h.keep(bin[0], int(n), i)
+		h.keep(first, int(n), i)
 	}
 	return true
 }
@@ -207,12 +212,12 @@ func (h *Heap) keep(at uint64, n, class int) {
 			return
 		}
 		b, ok := h.blockAt(v)
-		at := at + uint64(k)*8
+		at := at + uint64(k)*h.word
 		switch {
 		case !ok || b.Start != v || b.Size != sizeOf(class):
-			h.note(heap.Damage{At: at, Size: 8, Why: fmt.Sprintf("a thread's cache has %#x, where no block of %d bytes begins", v, sizeOf(class))})
+			h.note(heap.Damage{At: at, Size: int(h.word), Why: fmt.Sprintf("a thread's cache has %#x, where no block of %d bytes begins", v, sizeOf(class))})
 		case b.Free:
-			h.note(heap.Damage{At: at, Size: 8, Why: fmt.Sprintf("a thread's cache has the block at %#x, which is free already: in a %s", v, b.List), Of: b, Twice: true})
+			h.note(heap.Damage{At: at, Size: int(h.word), Why: fmt.Sprintf("a thread's cache has the block at %#x, which is free already: in a %s", v, b.List), Of: b, Twice: true})
 		}
 		if ok && b.Start == v {
 			h.cached[v] = true

@@ -10,18 +10,12 @@ import (
 
 const maxDamages = 32
 
-// offsets in a record.
-const (
-	bitmapAt    = 64
-	bitmapWords = maxRegs / 64
-)
-
 // regions is how many blocks a slab has.
-func (x *extent) regions() int { return int(min(x.size/sizeOf(x.class), maxRegs)) }
+func (h *Heap) regions(x *extent) int { return int(min(x.size/sizeOf(x.class), uint64(h.maxRegs()))) }
 
 // free returns which regions of a slab are free; false if the dump has not got it.
 func (h *Heap) free(x *extent) (words []uint64, ok bool) {
-	return h.mem.Words(x.record+bitmapAt, bitmapWords)
+	return h.mem.Words(x.record+h.bitmapAt(h.szind), (h.regions(x)+int(8*h.word)-1)/int(8*h.word))
 }
 
 // region is the i-th block of a slab.
@@ -29,7 +23,7 @@ func (h *Heap) region(x *extent, free []uint64, i int) heap.Block {
 	size := sizeOf(x.class)
 	b := heap.Block{Start: x.base + uint64(i)*size, Size: size}
 	switch {
-	case free[i/64]>>(i%64)&1 != 0:
+	case free[i/int(8*h.word)]>>(i%int(8*h.word))&1 != 0:
 		b.Free, b.List = true, "slab"
 	case h.cached[b.Start]:
 		b.Free, b.List = true, "thread cache"
@@ -72,8 +66,8 @@ func (h *Heap) visit(do func(heap.Block) bool) {
 		if !ok {
 			continue
 		}
-		h.budget -= x.regions()
-		for i := range x.regions() {
+		h.budget -= h.regions(x)
+		for i := range h.regions(x) {
 			if !do(h.region(x, free, i)) {
 				return
 			}
@@ -128,7 +122,7 @@ func (h *Heap) blockAt(addr uint64) (b heap.Block, ok bool) {
 	}
 	i := int((addr - x.base) / sizeOf(x.class))
 	free, ok := h.free(x)
-	if !ok || i >= x.regions() {
+	if !ok || i >= h.regions(x) {
 		return b, false
 	}
 	return h.region(x, free, i), true
@@ -147,18 +141,18 @@ func (h *Heap) Damages() []heap.Damage {
 			continue
 		}
 		free, ok := h.free(x)
-		word, ok2 := h.mem.LookupWord(x.record)
+		word, _, _, ok2 := h.record(x.record)
 		if !ok || !ok2 {
 			continue
 		}
 		n := 0
 		for i, w := range free {
-			if rest := x.regions() - 64*i; rest < 64 {
+			if rest := h.regions(x) - int(8*h.word)*i; rest < 64 {
 				w &= 1<<max(rest, 0) - 1
 			}
 			n += bits.OnesCount64(w)
 		}
-		if count := int(word >> (h.szind + 8) & (2*maxRegs - 1)); count != n {
+		if count := int(word >> (h.szind + h.classBits()) & uint64(2*h.maxRegs()-1)); count != n {
 			all = append(all, heap.Damage{At: x.record, Size: 8, Why: fmt.Sprintf("a slab's record says that %d blocks are free, its bits that %d are", count, n), Of: heap.Block{Start: x.base}})
 		}
 	}

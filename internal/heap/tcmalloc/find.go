@@ -84,7 +84,7 @@ func Find(p heap.Process, o Options) *Heap {
 			return true // there is no room for a root
 		}
 		return heap.Words(a, b, func(off int, leaf uint64) bool {
-			if leaf%8 != 0 || leaf > addrMask || tried[leaf] || heap.Crowded(a, b, off, h.leafBytes(18)) || !h.writable(leaf, h.leafBytes(18)) {
+			if leaf%8 != 0 || leaf > addrMask || tried[leaf] || heap.Crowded(a, b, off, h.leafBytes(18), 0) || !h.writable(leaf, h.leafBytes(18)) {
 				return true
 			}
 			tried[leaf] = true

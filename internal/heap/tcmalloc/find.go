@@ -1,4 +1,4 @@
-// Package tcmalloc reads the heap of gperftools' tcmalloc 2 on 64 bits with 48 bits of addresses, by the structures that it keeps in memory: it
+// Package tcmalloc reads the heap of gperftools' tcmalloc 2 on 32 bits and on 64 with 48 bits of addresses, by the structures that it keeps in memory: it
 // needs no symbols and no debug information. Google's other tcmalloc has other structures.
 //
 // Everything hangs on a tree of two levels that leads from pages to spans of them: its root is a sparse table in the library's data, and each span
@@ -17,13 +17,12 @@ import (
 )
 
 const (
-	addrMask   = 1<<48 - 1
 	minShift   = 12
 	maxClasses = 128
 	maxRoots   = 1 << 14 // words of data that are tried as a pointer of the root
 	maxLeaves  = 1 << 12
 	maxData    = 8 << 20
-	spanBytes  = 48
+	spanWords  = 6
 )
 
 // Where a span is.
@@ -36,6 +35,8 @@ const (
 // A Heap is the heap of one process. It implements heap.Allocator.
 type Heap struct {
 	mem     procmem.Reader
+	word    uint64 // bytes
+	bits    uint   // of addresses
 	maps    []libstate.Mapping
 	shift   uint // of a page
 	sizes   []uint64
@@ -71,20 +72,20 @@ type Options struct {
 // Find returns the heap of a process; nil if it has none of this kind.
 func Find(p heap.Process, o Options) *Heap {
 	a := p.Arch()
-	if a == nil || a.WordSize != 8 {
+	if a == nil {
 		return nil
 	}
 	if o.Blocks == 0 {
 		o.Blocks = 1 << 26
 	}
-	h := &Heap{mem: procmem.Of(p), maps: p.Mappings(), budget: o.Blocks}
+	h := &Heap{mem: procmem.Of(p), word: uint64(a.WordSize), bits: min(48, 8*uint(a.WordSize)), maps: p.Mappings(), budget: o.Blocks}
 	tried := map[uint64]bool{}
 	heap.Data(p, heap.MaxData, func(at uint64, b []byte) bool {
 		if from, to := h.around(at); to-from < h.rootBytes(18) {
 			return true // there is no room for a root
 		}
 		return heap.Words(a, b, func(off int, leaf uint64) bool {
-			if leaf%8 != 0 || leaf > addrMask || tried[leaf] || heap.Crowded(a, b, off, h.leafBytes(18), 0) || !h.writable(leaf, h.leafBytes(18)) {
+			if leaf%h.word != 0 || leaf>>h.bits != 0 || tried[leaf] || heap.Crowded(a, b, off, h.leafBytes(18), 0) || !h.writable(leaf, h.leafBytes(18)) {
 				return true
 			}
 			tried[leaf] = true
@@ -107,11 +108,11 @@ func Find(p heap.Process, o Options) *Heap {
 // Name implements heap.Allocator.
 func (h *Heap) Name() string { return "tcmalloc" }
 
-// The tree has 48-shift bits, of which leaves have half, and the one that is left.
-func leafBits(shift uint) uint { return (48 - shift + 1) / 2 }
+// The tree has as many bits as a page's number, of which leaves have half, and the one that is left.
+func (h *Heap) leafBits(shift uint) uint { return (h.bits - shift + 1) / 2 }
 
-func (h *Heap) leafBytes(shift uint) uint64 { return 8 << leafBits(shift) }
-func (h *Heap) rootBytes(shift uint) uint64 { return 8 << (48 - shift - leafBits(shift)) }
+func (h *Heap) leafBytes(shift uint) uint64 { return h.word << h.leafBits(shift) }
+func (h *Heap) rootBytes(shift uint) uint64 { return h.word << (h.bits - shift - h.leafBits(shift)) }
 
 // writable reports whether n bytes are in mappings without a gap that may be written to.
 func (h *Heap) writable(at, n uint64) bool {
@@ -161,14 +162,14 @@ func (h *Heap) mapping(addr uint64) (m libstate.Mapping, ok bool) {
 func (h *Heap) rooted(at uint64, votes []vote) bool {
 	i, ok := h.proven(votes)
 	size := h.rootBytes(h.shift)
-	if !ok || i*8 >= size || at < i*8 || !h.writable(at-i*8, size) {
+	if !ok || i*h.word >= size || at < i*h.word || !h.writable(at-i*h.word, size) {
 		return false
 	}
 	// The other words of the root are pointers to leaves too: a copy of the pointer elsewhere has other neighbours.
 	var leaves [][2]uint64
 	good := true
-	h.window.Words(h.mem, at-i*8, size, func(k, v uint64) bool {
-		good = v%8 == 0 && v <= addrMask && h.writable(v, h.leafBytes(h.shift)) && len(leaves) < maxLeaves
+	h.window.Words(h.mem, at-i*h.word, size, func(k, v uint64) bool {
+		good = v%h.word == 0 && v>>h.bits == 0 && h.writable(v, h.leafBytes(h.shift)) && len(leaves) < maxLeaves
 		leaves = append(leaves, [2]uint64{k, v})
 		return good
 	})
@@ -179,14 +180,14 @@ func (h *Heap) rooted(at uint64, votes []vote) bool {
 	for _, l := range leaves {
 		if !seen[l[1]] {
 			seen[l[1]] = true
-			h.leaf(l[0]<<leafBits(h.shift), l[1])
+			h.leaf(l[0]<<h.leafBits(h.shift), l[1])
 		}
 	}
 	slices.SortFunc(h.spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
 	end := uint64(0)
 	h.spans = slices.DeleteFunc(h.spans, func(s span) bool {
 		if s.start < end {
-			h.note(heap.Damage{At: s.record, Size: 16, Why: "a span's record is about memory of the span before", Of: heap.Block{Start: s.start}})
+			h.note(heap.Damage{At: s.record, Size: 2 * int(h.word), Why: "a span's record is about memory of the span before", Of: heap.Block{Start: s.start}})
 			return true
 		}
 		end = s.end()
@@ -216,9 +217,9 @@ func (h *Heap) leafVotes(leaf uint64) (votes []vote) {
 		h.window.Words(h.mem, leaf+off, piece, func(i, v uint64) bool {
 			if n++; n > most || n > hopeless && len(votes) == 0 {
 				end = true
-			} else if v%8 == 0 {
-				if w, ok := h.mem.Words(v, 2); ok && w[1] > 0 && w[0] < 1<<(48-minShift) && w[1] < 1<<(48-minShift) {
-					votes = append(votes, vote{off/8 + i, w[0], v})
+			} else if v%h.word == 0 {
+				if w, ok := h.mem.Words(v, 2); ok && w[1] > 0 && w[0] < 1<<(h.bits-minShift) && w[1] < 1<<(h.bits-minShift) {
+					votes = append(votes, vote{off/h.word + i, w[0], v})
 				}
 			}
 			return !end
@@ -231,9 +232,9 @@ func (h *Heap) leafVotes(leaf uint64) (votes []vote) {
 func (h *Heap) proven(votes []vote) (number uint64, ok bool) {
 	const enough = 3
 	count, seen := map[uint64]int{}, map[uint64]bool{}
-	bits := leafBits(h.shift)
+	bits := h.leafBits(h.shift)
 	for _, v := range votes {
-		if v.first < 1<<(48-h.shift) && v.first&(1<<bits-1) == v.i && !seen[v.record] {
+		if v.first < 1<<(h.bits-h.shift) && v.first&(1<<bits-1) == v.i && !seen[v.record] {
 			seen[v.record] = true
 			count[v.first>>bits]++
 		}
@@ -257,8 +258,8 @@ func (h *Heap) leaf(from, leaf uint64) {
 		if h.budget--; h.budget <= 0 {
 			return false
 		}
-		w, ok := h.mem.Words(v, spanBytes/8)
-		if !ok || w[0] != from+i || w[1] == 0 || w[1] >= 1<<(48-h.shift) || w[0]+w[1] > 1<<(48-h.shift) {
+		w, ok := h.mem.Words(v, spanWords)
+		if !ok || w[0] != from+i || w[1] == 0 || w[1] >= 1<<(h.bits-h.shift) || w[0]+w[1] > 1<<(h.bits-h.shift) {
 			return true // what was left when spans were joined
 		}
 		past = i + w[1]
@@ -270,7 +271,7 @@ func (h *Heap) leaf(from, leaf uint64) {
 
 // data calls do for the words of the library's data that are not zero, with their addresses, until it returns false.
 func (h *Heap) data(do func(at, v uint64) bool) {
-	h.window.Words(h.mem, h.dataAt, h.dataLen, func(i, v uint64) bool { return do(h.dataAt+i*8, v) })
+	h.window.Words(h.mem, h.dataAt, h.dataLen, func(i, v uint64) bool { return do(h.dataAt+i*h.word, v) })
 }
 
 // readData finds the sizes of classes. It is false if they are not there, or spans have others.
@@ -283,6 +284,11 @@ func (h *Heap) readData() bool {
 			low, high = high, low
 		}
 		switch {
+		case h.word == 4: // the word before it is zero
+			if !isFirst(v) {
+				return true
+			}
+			at -= 4
 		case low == 0 && isFirst(high):
 		case isFirst(low) && high > low && high%8 == 0:
 			at -= 4

@@ -1,4 +1,4 @@
-// Package mimalloc reads the heap of mimalloc 2 and 3 on 64 bits, as release builds have it, by the structures that it keeps in memory: it needs no symbols
+// Package mimalloc reads the heap of mimalloc 2 and 3, as release builds have it, by the structures that it keeps in memory: it needs no symbols
 // and no debug information.
 //
 // Memory of mimalloc 2 is in segments, which begin at multiples of their size. Each has its own address in it, changed by a secret that they share and that
@@ -15,7 +15,6 @@ import (
 )
 
 const (
-	sliceSize   = 64 << 10
 	addrMask    = 1<<48 - 1
 	maxSegments = 1 << 16
 	hugeBlock   = 2 << 30 // blocks that large have the size of their page
@@ -26,6 +25,7 @@ const (
 // A Heap is the heap of one process. It implements heap.Allocator.
 type Heap struct {
 	mem     procmem.Reader
+	word    uint64
 	layout  *layout
 	pages   []page // by address
 	damages []heap.Damage
@@ -62,14 +62,15 @@ type Options struct {
 // Find returns the heap of a process; nil if it has none of this kind.
 func Find(p heap.Process, o Options) *Heap {
 	a := p.Arch()
-	if a == nil || a.WordSize != 8 {
+	if a == nil {
 		return nil
 	}
 	if o.Blocks == 0 {
 		o.Blocks = 1 << 26
 	}
-	h := &Heap{mem: procmem.Of(p), budget: o.Blocks}
+	h := &Heap{mem: procmem.Of(p), word: uint64(a.WordSize), budget: o.Blocks}
 	var found []candidate
+	layouts := layoutsOf(a.WordSize)
 	for i := range layouts {
 		l := &layouts[i]
 		if i > 0 && l.segment == layouts[i-1].segment && l.cookie == layouts[i-1].cookie {
@@ -133,7 +134,7 @@ func (h *Heap) candidates(p heap.Process, l *layout) candidate {
 
 // as reads segments as those of a layout; nil if most of their pages contradict it.
 func (h *Heap) as(l *layout, list []uint64) *Heap {
-	got := &Heap{mem: h.mem, layout: l, budget: h.budget}
+	got := &Heap{mem: h.mem, word: h.word, layout: l, budget: h.budget}
 	if !got.segments(list) {
 		return nil
 	}
@@ -179,9 +180,10 @@ func (h *Heap) segment(at uint64) (end uint64) {
 		return at
 	}
 	word := func(off uint64) uint64 { return h.mem.Arch.Word(head[off:]) }
-	total, info, huge, entries := word(l.total), word(l.info), word(l.kind)&0xffffffff == 1, word(l.entries)
-	maxSlices := l.segment / sliceSize
-	if total == 0 || total > 1<<31 || info == 0 || info >= entries || entries > maxSlices || entries > total || total*sliceSize > addrMask-at {
+	order := h.mem.Arch.ByteOrder
+	total, info, huge, entries := word(l.total), word(l.info), order.Uint32(head[l.kind:]) == 1, word(l.entries)
+	maxSlices := l.segment / l.slice
+	if total == 0 || total > 1<<31 || info == 0 || info >= entries || entries > maxSlices || entries > total || total*l.slice > addrMask-at {
 		return at
 	}
 	pageBytes := l.page.bytes
@@ -189,25 +191,24 @@ func (h *Heap) segment(at uint64) (end uint64) {
 	if b == nil {
 		return at
 	}
-	end = at + total*sliceSize
-	order := h.mem.Arch.ByteOrder
+	end = at + total*l.slice
 	for i := info; i < entries && h.budget > 0; {
 		h.budget--
 		r := b[i*pageBytes:][:pageBytes]
-		p := page{addr: at + i*sliceSize, size: uint64(order.Uint32(r)) * sliceSize, record: at + l.slices + i*pageBytes, mapped: huge}
+		p := page{addr: at + i*l.slice, size: uint64(order.Uint32(r)) * l.slice, record: at + l.slices + i*pageBytes, mapped: huge}
 		if p.size == 0 || p.size > end-p.addr {
 			h.contradict(heap.Damage{At: p.record, Size: 4, Why: fmt.Sprintf("a page's record says that it has %d slices", order.Uint32(r)), Of: heap.Block{Start: p.addr}})
 			break
 		}
-		l.read(&p, r, order)
+		l.read(&p, r, h.mem.Arch)
 		switch {
-		case p.block == 0 || p.block >= 8 && p.count > 0 && uint64(p.count) <= (p.end()-p.start)/p.block:
+		case p.block == 0 || p.block >= h.word && p.count > 0 && uint64(p.count) <= (p.end()-p.start)/p.block:
 			h.pages = append(h.pages, p)
 		case p.block == 1 || p.count == 0: // another thread is at it
 		default:
 			h.contradict(heap.Damage{At: p.record, Size: int(pageBytes), Why: fmt.Sprintf("a page's record says that it has %d blocks of %d bytes: there is no room", p.count, p.block), Of: heap.Block{Start: p.start}})
 		}
-		i += p.size / sliceSize
+		i += p.size / l.slice
 	}
 	return end
 }
@@ -244,7 +245,7 @@ func (h *Heap) free() {
 		for k, name := range []string{"free list", "local free list", "free list of other threads"} {
 			got, ok := h.list(p.lists[k], name, p)
 			if first := p.lists[k]; !ok && got == 0 && h.pageAt(first) == nil && h.budget > 0 {
-				h.note(heap.Begins(name, p.record+h.layout.page.lists[k], 8, first, p.block))
+				h.note(heap.Begins(name, p.record+h.layout.page.lists[k], int(h.word), first, p.block))
 			}
 			bad = bad || !ok
 			if k < 2 { // the others still count as used
@@ -280,12 +281,12 @@ func (h *Heap) list(at uint64, name string, within *page) (n int, ok bool) {
 		}
 		if p == nil || p.block == 0 || at-p.start >= uint64(p.count)*p.block || (at-p.start)%p.block != 0 {
 			if prev != 0 && within != nil {
-				h.note(heap.Damage{At: prev, Size: 8, Why: fmt.Sprintf("the list's pointer there, %#x, leads to no block", at), Of: heap.Block{Start: prev, Size: p.block, Free: true, List: name}, Written: true})
+				h.note(heap.Damage{At: prev, Size: int(h.word), Why: fmt.Sprintf("the list's pointer there, %#x, leads to no block", at), Of: heap.Block{Start: prev, Size: p.block, Free: true, List: name}, Written: true})
 			}
 			return n, false
 		}
 		if list := h.lists[at]; list != "" {
-			h.note(heap.Damage{At: at, Size: 8, Why: fmt.Sprintf("it is in a %s, and in a %s already", name, list), Of: heap.Block{Start: at, Size: p.block, Free: true, List: list}, Twice: true})
+			h.note(heap.Damage{At: at, Size: int(h.word), Why: fmt.Sprintf("it is in a %s, and in a %s already", name, list), Of: heap.Block{Start: at, Size: p.block, Free: true, List: list}, Twice: true})
 			return n, false
 		}
 		h.lists[at] = name

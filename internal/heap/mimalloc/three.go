@@ -18,7 +18,7 @@ const (
 	ofOS, ofArena = 4, 7
 	osKinds       = 3
 	maxArenas     = 1 << 10
-	startsAt      = 40 // in an arena's record: where it begins, since 3.5
+	startsAt      = 40 // in an arena's record: where it begins, since 3.5; with 64 bits
 	minArena      = 1 << 20
 	arenaHead     = 512     // bytes in which an arena's record has the table's address
 	maxSingle     = 1 << 14 // slices outside of arenas that are looked at
@@ -34,10 +34,38 @@ type third struct {
 	less  uint32 // by which kinds of memory are less: then arenas do not begin with their records
 }
 
-var thirds = [...]third{
+var thirds64 = [...]third{
 	{pageLayout{bytes: 120, used: 16, block: 40, at: 48, lists: [3]uint64{8, 24, 32}, wide: true}, 18, 96, 0, 0},
 	{pageLayout{bytes: 112, used: 16, block: 40, at: 48, lists: [3]uint64{8, 24, 32}, wide: true}, 18, 88, 8, 0},   // 3.4
 	{pageLayout{bytes: 128, used: 40, block: 32, at: 48, lists: [3]uint64{16, 24, 64}, wide: true}, 56, 104, 1, 1}, // 3.6
+}
+
+var thirds32 = [...]third{
+	{pageLayout{bytes: 72, used: 8, block: 24, at: 28, lists: [3]uint64{4, 16, 20}, wide: true}, 10, 52, 0, 0},
+	{pageLayout{bytes: 72, used: 8, block: 24, at: 28, lists: [3]uint64{4, 16, 20}, wide: true}, 10, 52, 4, 0}, // 3.4
+}
+
+// memory is where a page's or an arena's memory is from: of the system from base on, or of the arena with its record there some slices from one on.
+type memory struct {
+	base, size  uint64
+	slice, many uint64
+	kind        uint32
+}
+
+// memBytes is how much memoryOf reads.
+func (h *Heap) memBytes() uint64 { return h.word + 12 }
+
+func (h *Heap) memoryOf(b []byte) memory {
+	a := h.mem.Arch
+	return memory{a.Word(b), a.Word(b[h.word:]), uint64(a.ByteOrder.Uint32(b[h.word:])), uint64(a.ByteOrder.Uint32(b[h.word+4:])), a.ByteOrder.Uint32(b[h.word+8:])}
+}
+
+// sliceSize is that of arenas.
+func (h *Heap) sliceSize() uint64 {
+	if h.word == 4 {
+		return slice32
+	}
+	return slice64
 }
 
 // An arena is memory of mimalloc 3, with a record in it.
@@ -53,7 +81,7 @@ func (h *Heap) findThree(p heap.Process) *Heap {
 	a := p.Arch()
 	heap.Data(p, heap.MaxData, func(_ uint64, b []byte) bool {
 		return heap.Words(a, b, func(_ int, v uint64) bool {
-			if v%sliceSize == 0 && v>>48 == 0 && !slices.ContainsFunc(arenas, func(x arena) bool { return x.record == v }) {
+			if v%h.sliceSize() == 0 && v>>48 == 0 && !slices.ContainsFunc(arenas, func(x arena) bool { return x.record == v }) {
 				if x, ok := h.arenaAt(v); ok {
 					arenas = append(arenas, x)
 				}
@@ -65,9 +93,13 @@ func (h *Heap) findThree(p heap.Process) *Heap {
 		return nil
 	}
 	slices.SortFunc(arenas, func(a, b arena) int { return cmp.Compare(a.start, b.start) })
+	thirds := thirds64[:]
+	if h.word == 4 {
+		thirds = thirds32[:]
+	}
 	for i := range thirds {
 		l := &thirds[i]
-		got := &Heap{mem: h.mem, layout: &layout{page: &l.pageLayout}, budget: h.budget, arenas: arenas}
+		got := &Heap{mem: h.mem, word: h.word, layout: &layout{page: &l.pageLayout}, budget: h.budget, arenas: arenas}
 		for _, x := range arenas {
 			if x.kind >= ofOS-l.less && x.kind < ofOS+osKinds-l.less && (x.start != x.record) == (l.less > 0) {
 				got.arena(l, x)
@@ -88,17 +120,17 @@ func (h *Heap) findThree(p heap.Process) *Heap {
 
 // arenaAt is the arena at an address: its record begins with what memory it has from the system.
 func (h *Heap) arenaAt(at uint64) (x arena, ok bool) {
-	b := h.mem.Bytes(at, 24)
+	b := h.mem.Bytes(at, int(h.memBytes()))
 	if b == nil {
 		return x, false
 	}
-	order := h.mem.Arch.ByteOrder
-	base, size, kind := order.Uint64(b), order.Uint64(b[8:]), order.Uint32(b[16:])
+	m := h.memoryOf(b)
+	base, size, kind := m.base, m.size, m.kind
 	if kind < ofOS-1 || kind >= ofOS+osKinds || base == 0 || base > at || at-base > size || size-(at-base) < minArena || size > addrMask-base {
 		return x, false
 	}
-	x = arena{start: at, end: (base + size) &^ (sliceSize - 1), record: at, kind: kind}
-	if first := h.mem.Word(at + startsAt); first == base && first%sliceSize == 0 {
+	x = arena{start: at, end: (base + size) &^ (h.sliceSize() - 1), record: at, kind: kind}
+	if first := h.mem.Word(at + startsAt); h.word == 8 && first == base && first%h.sliceSize() == 0 {
 		x.start = first // the record is not in its first slice
 	}
 	return x, true
@@ -108,10 +140,10 @@ func (h *Heap) arenaAt(at uint64) (x arena, ok bool) {
 func (h *Heap) arena(l *third, x arena) {
 	table := h.table(l, x)
 	if table != 0 {
-		h.tables = append(h.tables, [2]uint64{table, table + (x.end-x.start)/sliceSize*l.bytes})
+		h.tables = append(h.tables, [2]uint64{table, table + (x.end-x.start)/h.sliceSize()*l.bytes})
 	}
 	for _, i := range h.registered(l, x, table) {
-		at := x.start + i*sliceSize
+		at := x.start + i*h.sliceSize()
 		if r, record, n := h.inArena(l, x, table, i); r != nil {
 			h.third(l, r, record, at, n)
 		}
@@ -121,32 +153,28 @@ func (h *Heap) arena(l *third, x arena) {
 // inArena is the record of the page that begins with a slice, where it is, and how many bytes of slices the page has; nil if none begins there.
 func (h *Heap) inArena(l *third, x arena, table, slice uint64) (r []byte, record, n uint64) {
 	h.budget--
-	order := h.mem.Arch.ByteOrder
-	at := x.start + slice*sliceSize
+	at := x.start + slice*h.sliceSize()
 	if table != 0 {
 		record = table + slice*l.bytes
 		r = h.mem.Bytes(record, int(l.bytes))
 	}
-	if r == nil || order.Uint64(r[l.block:]) == 0 {
+	if r == nil || h.mem.Arch.Word(r[l.block:]) == 0 {
 		record = at // small blocks may have it there
 		r = h.mem.Bytes(record, int(l.bytes))
 	}
 	if r == nil {
 		return nil, 0, 0
 	}
-	m := r[l.memid:]
-	n = uint64(order.Uint32(m[12:])) * sliceSize
-	if order.Uint32(m[16:]) != ofArena-l.less || order.Uint64(m) != x.record || uint64(order.Uint32(m[8:])) != slice || n == 0 || n > x.end-at {
+	m := h.memoryOf(r[l.memid:])
+	n = m.many * h.sliceSize()
+	if m.kind != ofArena-l.less || m.base != x.record || m.slice != slice || n == 0 || n > x.end-at {
 		return nil, 0, 0
 	}
 	return r, record, n
 }
 
-// Of a bitmap: a number of chunks, the chunks that have bits, and the chunks.
-const (
-	chunkBytes = 64
-	chunkBits  = 8 * chunkBytes
-)
+// chunkBytes is the size of a chunk of a bitmap: a number of chunks, the chunks that have bits, and the chunks.
+func (h *Heap) chunkBytes() uint64 { return 8 * h.word }
 
 // registered are the slices with which pages begin, by the bitmap of them: the one with most bits of those whose bits are all such slices.
 func (h *Heap) registered(l *third, x arena, table uint64) (best []uint64) {
@@ -174,10 +202,11 @@ func (h *Heap) bitmaps(x arena) iter.Seq[[]uint64] {
 		if head == nil {
 			return
 		}
-		order := h.mem.Arch.ByteOrder
-		chunks := ((x.end-x.start)/sliceSize + chunkBits - 1) / chunkBits
-		for off := 24; off+8 <= len(head) && h.budget > 0; off += 8 {
-			v := order.Uint64(head[off:])
+		a, word := h.mem.Arch, int(h.word)
+		chunkBytes := h.chunkBytes()
+		chunks := ((x.end-x.start)/h.sliceSize() + 8*chunkBytes - 1) / (8 * chunkBytes)
+		for off := word + 16; off+word <= len(head) && h.budget > 0; off += word {
+			v := a.Word(head[off:])
 			if v <= x.record || v >= x.end || v%chunkBytes != 0 {
 				continue
 			}
@@ -187,8 +216,8 @@ func (h *Heap) bitmaps(x arena) iter.Seq[[]uint64] {
 			}
 			b := h.mem.Bytes(v+2*chunkBytes, int(n*chunkBytes))
 			var set []uint64
-			for i := 0; i+8 <= len(b); i += 8 {
-				for w := order.Uint64(b[i:]); w != 0; w &= w - 1 {
+			for i := 0; i+word <= len(b); i += word {
+				for w := a.Word(b[i:]); w != 0; w &= w - 1 {
 					set = append(set, uint64(8*i+bits.TrailingZeros64(w)))
 				}
 			}
@@ -233,7 +262,7 @@ func (h *Heap) table(l *third, x arena) uint64 {
 	if head == nil {
 		return 0
 	}
-	order := h.mem.Arch.ByteOrder
+	word := int(h.word)
 	for set := range h.bitmaps(x) {
 		var some []uint64 // that have no record of their own
 		for _, slice := range set {
@@ -243,17 +272,20 @@ func (h *Heap) table(l *third, x arena) uint64 {
 				}
 			}
 		}
-		for off := 24; off+8 <= len(head) && len(some) > 0; off += 8 {
-			v := order.Uint64(head[off:])
-			if v < x.start || v >= x.end || v%8 != 0 { // since 3.5 it begins the arena
+		for off := word + 16; off+word <= len(head) && len(some) > 0; off += word {
+			v := h.mem.Arch.Word(head[off:])
+			if v < x.start || v >= x.end || v%h.word != 0 { // since 3.5 it begins the arena
 				continue
 			}
 			for _, slice := range some {
 				if h.budget--; h.budget <= 0 {
 					return 0
 				}
-				m := h.mem.Bytes(v+slice*l.bytes+l.memid, 20)
-				if m != nil && order.Uint32(m[16:]) == ofArena-l.less && order.Uint64(m) == x.record && uint64(order.Uint32(m[8:])) == slice {
+				b := h.mem.Bytes(v+slice*l.bytes+l.memid, int(h.memBytes()))
+				if b == nil {
+					continue
+				}
+				if m := h.memoryOf(b); m.kind == ofArena-l.less && m.base == x.record && m.slice == slice {
 					return v
 				}
 			}
@@ -264,16 +296,14 @@ func (h *Heap) table(l *third, x arena) uint64 {
 
 // third adds the page with n bytes at an address, if its record r can be one.
 func (h *Heap) third(l *third, r []byte, record, at, n uint64) bool {
-	order := h.mem.Arch.ByteOrder
-	p := page{addr: at, size: n, record: record, used: int(order.Uint16(r[l.used:])), count: int(order.Uint16(r[l.count:])), block: order.Uint64(r[l.block:])}
-	if p.start = order.Uint64(r[l.at:]); l.unit != 0 {
-		p.start = record + l.unit*uint64(order.Uint32(r[l.at:]))
+	a := h.mem.Arch
+	p := page{addr: at, size: n, record: record, count: int(a.ByteOrder.Uint16(r[l.count:]))}
+	p.used, p.block = l.counts(r, a)
+	if p.start = a.Word(r[l.at:]); l.unit != 0 {
+		p.start = record + l.unit*uint64(a.ByteOrder.Uint32(r[l.at:]))
 	}
-	for k, off := range l.lists {
-		p.lists[k] = order.Uint64(r[off:])
-	}
-	p.lists[2] &^= 3
-	if p.block < 8 || p.start-at >= n {
+	l.heads(&p, r, a)
+	if p.block < h.word || p.start-at >= n {
 		return false
 	}
 	if p.block > p.end()-p.start {
@@ -288,7 +318,7 @@ func (h *Heap) third(l *third, r []byte, record, at, n uint64) bool {
 
 // single reads the pages of one block that have memory of the system's to themselves.
 func (h *Heap) single(p heap.Process, l *third, arenas []arena) {
-	order := h.mem.Arch.ByteOrder
+	order, sliceSize := h.mem.Arch.ByteOrder, h.sliceSize()
 	tries := 0
 	for _, m := range p.Mappings() {
 		if m.Perm&libstate.Write == 0 || m.Path != "" {
@@ -302,8 +332,8 @@ func (h *Heap) single(p heap.Process, l *third, arenas []arena) {
 			next := at + sliceSize
 			tries++
 			if r := h.mem.Bytes(at, int(l.bytes)); r != nil {
-				id := r[l.memid:]
-				base, size, kind := order.Uint64(id), order.Uint64(id[8:]), order.Uint32(id[16:])
+				from := h.memoryOf(r[l.memid:])
+				base, size, kind := from.base, from.size, from.kind
 				if kind >= ofOS-l.less && kind < ofOS+osKinds-l.less && base <= at && at-base < size && base+size <= uint64(m.End) && order.Uint16(r[l.count:]) == 1 && h.third(l, r, at, at, base+size-at) {
 					h.pages[len(h.pages)-1].mapped = true
 					next = (base + size + sliceSize - 1) &^ (sliceSize - 1)

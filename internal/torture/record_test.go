@@ -47,7 +47,7 @@ func TestRecordHeaps(t *testing.T) {
 		return func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
 			for path, env := range heaptest.Releases(t, variable) {
 				if strings.Contains(path, version) {
-					return blocks(t, heaptest.Program{Env: env}), nil
+					return blocks(t, heaptest.Program{Env: env, Flags: heaptest.FlagsFor(t, path)}), nil
 				}
 			}
 			t.Skip("no release " + version)
@@ -99,14 +99,21 @@ func TestRecordHeaps(t *testing.T) {
 		"scudo32": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
 			return blocks(t, heaptest.Program{Rounds: 8000, Flags: []string{"-m32"}, Env: heaptest.Scudo(t, "i386", guarded)}), nil
 		},
-		"jemalloc":   preloaded("libjemalloc.so.2"),
-		"tcmalloc":   preloaded("libtcmalloc_minimal.so.4"),
-		"mimalloc":   preloaded("libmimalloc.so.2.0"),
-		"mimalloc21": release("COREWALK_MIMALLOC", "2.1"),
-		"mimalloc24": release("COREWALK_MIMALLOC", "2.4"),
-		"mimalloc30": release("COREWALK_MIMALLOC", "3.0"),
-		"mimalloc34": release("COREWALK_MIMALLOC", "3.4"),
-		"mimalloc36": release("COREWALK_MIMALLOC", "so.3.6"),
+		"jemalloc":      preloaded("libjemalloc.so.2"),
+		"jemalloc32":    release("COREWALK_JEMALLOC", "5.3.0-m32"),
+		"jemalloc32_52": release("COREWALK_JEMALLOC", "5.2.1-m32"),
+		"jemalloc57":    release("COREWALK_JEMALLOC", "5.3.1-v57"), // --with-lg-vaddr=57
+		"jemalloc64k":   release("COREWALK_JEMALLOC", "5.3.0-p16"), // --with-lg-page=16
+		"tcmalloc32":    release("COREWALK_TCMALLOC", "2.17-m32"),
+		"mimalloc32":    release("COREWALK_MIMALLOC", "2.1.2-m32"),
+		"mimalloc32_34": release("COREWALK_MIMALLOC", "3.4.3-m32"),
+		"tcmalloc":      preloaded("libtcmalloc_minimal.so.4"),
+		"mimalloc":      preloaded("libmimalloc.so.2.0"),
+		"mimalloc21":    release("COREWALK_MIMALLOC", "2.1"),
+		"mimalloc24":    release("COREWALK_MIMALLOC", "2.4"),
+		"mimalloc30":    release("COREWALK_MIMALLOC", "3.0"),
+		"mimalloc34":    release("COREWALK_MIMALLOC", "3.4"),
+		"mimalloc36":    release("COREWALK_MIMALLOC", "so.3.6"),
 		"python": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
 			return died(t, "/usr/bin/python3", "-I", "-S", "-c", "import os\nclass Node: pass\nkept = [Node() for i in range(100)]\nd = {i: str(i) for i in range(300)}\nkept[0].next = d\nos.abort()")
 		},

@@ -98,7 +98,7 @@ func CheckReleases(t *testing.T, variable string, find func(heap.Process) heap.A
 	for path, env := range Releases(t, variable) {
 		for _, c := range []Program{{Threads: 1, Rounds: 20000}, {Threads: 8, Rounds: 20000}, {Threads: 1, Rounds: 300}} {
 			t.Run(fmt.Sprintf("%s/%d/%d", path, c.Threads, c.Rounds), func(t *testing.T) {
-				c.Env, c.Flags = env, flagsFor(t, path)
+				c.Env, c.Flags = env, FlagsFor(t, path)
 				p, held := Crash(t, c)
 				h := find(p)
 				if h == nil {
@@ -110,8 +110,40 @@ func CheckReleases(t *testing.T, variable string, find func(heap.Process) heap.A
 	}
 }
 
-// flagsFor are the compiler's flags for a program that has a library.
-func flagsFor(t testing.TB, library string) []string {
+// CheckRecorded tests that the allocator of a recorded process finds as many blocks in use as that held, and a few of others, each by any address in it, and
+// nothing damaged.
+func CheckRecorded(t *testing.T, name string, find func(heap.Process) heap.Allocator, want int) {
+	t.Helper()
+	h := find(Recorded(t, name).Process())
+	if h == nil {
+		t.Fatal("no heap")
+	}
+	used := 0
+	h.Blocks(func(b heap.Block) bool {
+		if !b.Free && !b.Own {
+			used++
+		}
+		if got, ok := h.BlockAt(b.Start + b.Size/2); !ok || got != b {
+			t.Errorf("at %#x: %+v, want %+v", b.Start+b.Size/2, got, b)
+		}
+		return true
+	})
+	if used != want {
+		t.Errorf("%d blocks are in use, want %d", used, want)
+	}
+	if d := h.Damages(); len(d) > 0 {
+		t.Errorf("damages: %+v", d)
+	}
+}
+
+// Of a recorded program: what it held when it died, by the size of words.
+const (
+	Held64 = 1334
+	Held32 = 1368
+)
+
+// FlagsFor are the compiler's flags for a program that can have a library.
+func FlagsFor(t testing.TB, library string) []string {
 	t.Helper()
 	f, err := elf.Open(library)
 	if err != nil {

@@ -53,12 +53,21 @@ func TestBlocks(t *testing.T) {
 
 // The same holds for other releases.
 func TestReleases(t *testing.T) {
-	heaptest.CheckReleases(t, "COREWALK_JEMALLOC", func(p heap.Process) heap.Allocator {
-		if h := jemalloc.Find(p, jemalloc.Options{}); h != nil {
-			return h
-		}
-		return nil
-	}, most)
+	heaptest.CheckReleases(t, "COREWALK_JEMALLOC", find, most)
+}
+
+func find(p heap.Process) heap.Allocator {
+	if h := jemalloc.Find(p, jemalloc.Options{}); h != nil {
+		return h
+	}
+	return nil
+}
+
+// Recordings of processes have as many blocks in use as these held, and some of the C library's.
+func TestRecorded(t *testing.T) {
+	for name, want := range map[string]int{"jemalloc": heaptest.Held64 + 3, "jemalloc57": heaptest.Held64 + 2, "jemalloc64k": heaptest.Held64 + 2, "jemalloc32": heaptest.Held32 + 2, "jemalloc32_52": heaptest.Held32 + 4} {
+		t.Run(name, func(t *testing.T) { heaptest.CheckRecorded(t, name, find, want) })
+	}
 }
 
 // A block that was given back twice is twice in the cache of its thread.
@@ -78,8 +87,14 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-func FuzzMemory(f *testing.F) {
-	heaptest.Fuzz(f, heaptest.Recorded(f, "jemalloc"), func(p heap.Process) heap.Allocator {
+func FuzzMemory(f *testing.F) { fuzz(f, "jemalloc") }
+
+func Fuzz57(f *testing.F) { fuzz(f, "jemalloc57") }
+
+func Fuzz32(f *testing.F) { fuzz(f, "jemalloc32") }
+
+func fuzz(f *testing.F, name string) {
+	heaptest.Fuzz(f, heaptest.Recorded(f, name), func(p heap.Process) heap.Allocator {
 		if h := jemalloc.Find(p, jemalloc.Options{Blocks: 1 << 13}); h != nil {
 			return h
 		}

@@ -63,30 +63,10 @@ func find(p heap.Process) heap.Allocator {
 
 // Recordings of processes with other releases have as many blocks in use as these held, and some of the C library's or their own.
 func TestRecorded(t *testing.T) {
-	for name, others := range map[string]int{"mimalloc": 2, "mimalloc21": 2, "mimalloc24": 2, "mimalloc30": 2, "mimalloc34": 2, "mimalloc36": 4} { // 3.6 has records of threads among them
-		want := 1334 + others
-		t.Run(name, func(t *testing.T) {
-			h := mimalloc.Find(heaptest.Recorded(t, name).Process(), mimalloc.Options{})
-			if h == nil {
-				t.Fatal("no heap")
-			}
-			used := 0
-			h.Blocks(func(b heap.Block) bool {
-				if !b.Free {
-					used++
-				}
-				if got, ok := h.BlockAt(b.Start + b.Size/2); !ok || got != b {
-					t.Errorf("at %#x: %+v, want %+v", b.Start+b.Size/2, got, b)
-				}
-				return true
-			})
-			if used != want {
-				t.Errorf("%d blocks are in use, want %d", used, want)
-			}
-			if d := h.Damages(); len(d) > 0 {
-				t.Errorf("damages: %+v", d)
-			}
-		})
+	for name, want := range map[string]int{"mimalloc": heaptest.Held64 + 2, "mimalloc21": heaptest.Held64 + 2, "mimalloc24": heaptest.Held64 + 2, "mimalloc30": heaptest.Held64 + 2,
+		"mimalloc34": heaptest.Held64 + 2, "mimalloc36": heaptest.Held64 + 4, // 3.6 has records of threads among them
+		"mimalloc32": heaptest.Held32 + 2, "mimalloc32_34": heaptest.Held32 + 2} {
+		t.Run(name, func(t *testing.T) { heaptest.CheckRecorded(t, name, find, want) })
 	}
 }
 
@@ -109,6 +89,10 @@ func TestTwice(t *testing.T) {
 
 func FuzzMemory(f *testing.F) { fuzz(f, "mimalloc") }
 
+func FuzzMemory32(f *testing.F) { fuzz(f, "mimalloc32") }
+
+func FuzzThree32(f *testing.F) { fuzz(f, "mimalloc32_34") }
+
 func FuzzThree(f *testing.F) { fuzz(f, "mimalloc36") }
 
 func fuzz(f *testing.F, name string) {
@@ -122,7 +106,7 @@ func fuzz(f *testing.F, name string) {
 
 // TestSpans: what the program has is in the parts of memory that are told, which are apart; little else is.
 func TestSpans(t *testing.T) {
-	for _, name := range []string{"mimalloc", "mimalloc24", "mimalloc34", "mimalloc36"} {
+	for _, name := range []string{"mimalloc", "mimalloc24", "mimalloc34", "mimalloc36", "mimalloc32", "mimalloc32_34"} {
 		h := mimalloc.Find(heaptest.Recorded(t, name).Process(), mimalloc.Options{})
 		if h == nil {
 			t.Fatal("no heap")

@@ -47,12 +47,21 @@ func TestBlocks(t *testing.T) {
 
 // The same holds for other releases.
 func TestReleases(t *testing.T) {
-	heaptest.CheckReleases(t, "COREWALK_TCMALLOC", func(p heap.Process) heap.Allocator {
-		if h := tcmalloc.Find(p, tcmalloc.Options{}); h != nil {
-			return h
-		}
-		return nil
-	}, most)
+	heaptest.CheckReleases(t, "COREWALK_TCMALLOC", find, most)
+}
+
+func find(p heap.Process) heap.Allocator {
+	if h := tcmalloc.Find(p, tcmalloc.Options{}); h != nil {
+		return h
+	}
+	return nil
+}
+
+// Recordings of processes have as many blocks in use as these held, and some of the C library's.
+func TestRecorded(t *testing.T) {
+	for name, want := range map[string]int{"tcmalloc": heaptest.Held64 + 5, "tcmalloc32": heaptest.Held32 + 3} {
+		t.Run(name, func(t *testing.T) { heaptest.CheckRecorded(t, name, find, want) })
+	}
 }
 
 // A block that was given back twice is twice in the cache of its thread.
@@ -72,8 +81,12 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-func FuzzMemory(f *testing.F) {
-	heaptest.Fuzz(f, heaptest.Recorded(f, "tcmalloc"), func(p heap.Process) heap.Allocator {
+func FuzzMemory(f *testing.F) { fuzz(f, "tcmalloc") }
+
+func Fuzz32(f *testing.F) { fuzz(f, "tcmalloc32") }
+
+func fuzz(f *testing.F, name string) {
+	heaptest.Fuzz(f, heaptest.Recorded(f, name), func(p heap.Process) heap.Allocator {
 		if h := tcmalloc.Find(p, tcmalloc.Options{Blocks: 1 << 13}); h != nil {
 			return h
 		}

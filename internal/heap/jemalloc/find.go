@@ -297,7 +297,11 @@ func (h *Heap) record(at uint64) (bits, addr, size uint64, ok bool) {
 
 // leafProves says which leaf one is, by the records that it leads to, several of which must agree.
 func (h *Heap) leafProves(leaf uint64) (number uint64, ok bool) {
-	const enough, most, hopeless = 3, 1024, 16
+	const most, hopeless = 1024, 16
+	enough := 3
+	if h.word == 4 {
+		enough = 2 // nothing is retained there, so that a small program may have no more
+	}
 	votes := map[uint64]int{}
 	layouts := map[uint]int{}
 	n := 0

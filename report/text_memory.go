@@ -176,6 +176,14 @@ const leastIdle = 100
 
 // idle says how much containers have for elements that they do not hold.
 func (t *textWriter) idle(m *Memory) {
+	if text := m.idle(); text != "" {
+		t.put(plain, "  ")
+		t.wrap(plain, 4, "room in containers for elements that they do not hold: "+text)
+	}
+}
+
+// idle is how much containers have for elements that they do not hold, and which the most; "" if that is little.
+func (m *Memory) idle() string {
 	all, used := uint64(0), uint64(0)
 	for i := range m.Allocators {
 		used += m.Allocators[i].Used.Bytes
@@ -189,10 +197,9 @@ func (t *textWriter) idle(m *Memory) {
 		}
 	}
 	if all == 0 || all < used/leastIdle {
-		return
+		return ""
 	}
-	t.put(plain, "  ")
-	t.wrap(plain, 4, "room in containers for elements that they do not hold: "+sizeText(all)+"; "+strings.Join(parts, ", "))
+	return sizeText(all) + "; " + strings.Join(parts, ", ")
 }
 
 func (t *textWriter) memoryBlocks(title string, list []MemoryBlock) {
@@ -265,6 +272,9 @@ func (m *Memory) Summary() [][2]string {
 	}
 	if u := m.Unreached; u != nil && u.Count > 0 {
 		rows = append(rows, [2]string{"nothing leads to", blocksText(MemoryCount{u.Count, u.Bytes})})
+	}
+	if text := m.idle(); text != "" {
+		rows = append(rows, [2]string{"empty room in containers", text})
 	}
 	if m.Missing > 0 {
 		rows = append(rows, [2]string{"not in the dump", sizeText(m.Missing)})

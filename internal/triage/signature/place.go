@@ -1,6 +1,10 @@
 package signature
 
-import "github.com/corewalk/corewalk/report"
+import (
+	"strings"
+
+	"github.com/corewalk/corewalk/report"
+)
 
 // maxPlace is how many frames Place looks at. Machinery and helpers are not deeper.
 const maxPlace = 512
@@ -50,10 +54,14 @@ func Place(frames []report.Frame, ended bool, helper func(*report.Frame) bool) (
 
 // machinery returns the number of frames that are machinery.
 func machinery(c *Cache, frames []report.Frame) (end int) {
+	asserted := false
 	for i := range frames {
 		f := &frames[i]
 		switch {
 		case f.Signal != "":
+			if asserted {
+				return end // the handler says itself what failed in it
+			}
 			if synchronous.Get()[f.Signal] {
 				end = i + 1
 			} else if f.Signal != report.UnknownSignal {
@@ -61,6 +69,7 @@ func machinery(c *Cache, frames []report.Frame) (end int) {
 			}
 		case f.Trust != report.TrustScan && ruleOf(c, f).cuts():
 			end = i + 1
+			asserted = asserted || strings.HasPrefix(f.Function, "__assert")
 		}
 	}
 	return end

@@ -41,6 +41,7 @@ func TestPlace(t *testing.T) {
 		{"its own function", false, []report.Frame{frame("f"), frame("main")}, 0},
 		{"abort", false, []report.Frame{frame("abort" + libc), frame("f")}, 1},
 		{"a handler of a fault aborts", true, []report.Frame{frame("abort" + libc), frame("on_fault"), signal("SIGSEGV"), frame("f")}, 3},
+		{"an assertion in a handler of a fault", true, []report.Frame{frame("abort" + libc), frame("__assert_fail" + libc), frame("closing"), signal("SIGSEGV"), frame("f")}, 2},
 		{"a handler of a fault, still alive", false, []report.Frame{frame("on_fault"), signal("SIGSEGV"), frame("f")}, 0},
 		{"a handler of a timer aborts", true, []report.Frame{frame("abort" + libc), frame("on_timer"), signal("SIGALRM"), frame("f")}, 1},
 		{"a handler of a timer, in abort", true, []report.Frame{frame("on_timer"), signal("SIGALRM"), frame("abort" + libc), frame("f")}, 0},

@@ -196,6 +196,9 @@ func (c *crash) signalled() verdict {
 	if g := c.goEnd(); g != nil {
 		return g.verdict
 	}
+	if v := c.firstAbort(); v.kind != "" {
+		return v
+	}
 	if c.stop().why.Kind == report.CrashAbort {
 		if by := c.raisedAgain(); by != "" {
 			return verdict{report.CrashSignal, by}

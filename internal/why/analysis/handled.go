@@ -112,6 +112,36 @@ func againBy(s reason.Signal, sure string, own int) string {
 	return ""
 }
 
+// firstAbort is the verdict on a SIGABRT whose handler raised it again, or aborted, by how that came first: from another process, or by abort. It is empty if that
+// is not known.
+func (c *crash) firstAbort() verdict {
+	frames := c.named.Frames
+	at := slices.IndexFunc(frames, func(f report.Frame) bool { return f.Signal != "" })
+	if c.Signal == nil || c.Signal.Number != sigABRT || at < 0 || frames[at].Physical+1 >= len(c.stack) {
+		return verdict{}
+	}
+	if _, raised := calls(frames[:at], sends); !raised {
+		return verdict{}
+	}
+	s, sure := c.delivered(c.stack, frames[at].Physical)
+	if sure == "" || s.Number != sigABRT {
+		return verdict{}
+	}
+	handler := "; its handler raised it again"
+	if slices.ContainsFunc(frames[:at], isAbort) {
+		handler = "; its handler called abort"
+	}
+	if n, own := calls(frames[at+1:], sends); own && slices.ContainsFunc(frames[at+1:][:n], isAbort) {
+		return verdict{report.CrashAbort, "abort called by the program itself" + handler}
+	}
+	if why, ok := c.whyInterrupted(frames[at].Physical+1, s); ok && s.HasInfo && s.PID > 0 && s.PID != c.Signal.OwnPID {
+		return verdict{report.CrashSignal, s.Name() + " caught: " + why.Text + handler}
+	}
+	return verdict{}
+}
+
+func isAbort(f report.Frame) bool { return strings.TrimPrefix(f.Function, "__GI_") == "abort" }
+
 // calls returns how many of the youngest frames are of functions of a kind, with the C library's own, which may have no names; named says that one
 // has a name.
 func calls(frames []report.Frame, kind func(string) bool) (n int, named bool) {

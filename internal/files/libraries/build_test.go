@@ -217,6 +217,42 @@ func TestBuildOfOnePageFile(t *testing.T) {
 	}
 }
 
+// A dump without offsets has nothing but where segments begin to tell the load bias of a program of which several begin in the first page of its file.
+func TestBuildOfOnePageFileWithoutOffsets(t *testing.T) {
+	h := corebuild.Lib(
+		elffile.Prog{Type: elffile.PT_LOAD, Flags: 4, Off: 0, Vaddr: 0, Filesz: 0x880, Memsz: 0x880, Align: 0x10000},
+		elffile.Prog{Type: elffile.PT_LOAD, Flags: 5, Off: 0x880, Vaddr: 0x10880, Filesz: 0x720, Memsz: 0x720, Align: 0x10000},
+		elffile.Prog{Type: elffile.PT_LOAD, Flags: 6, Off: 0xfa0, Vaddr: 0x20fa0, Filesz: 0x60, Memsz: 0x1060, Align: 0x10000},
+		elffile.Prog{Type: elffile.PT_LOAD, Flags: 6, Off: 0x1108, Vaddr: 0x31108, Filesz: 0x98, Memsz: 0x8000, Align: 0x10000},
+	)
+	p := newProcess(t, arch.ARM64)
+	const base = 0x5500000000
+	for i, perm := range []libstate.Perm{r, rx, r, rw} {
+		start := arch.Address(base + 0x10000*i)
+		end := start + 0x1000
+		if i == 2 {
+			end += 0x1000
+		}
+		var page []byte
+		if i == 0 {
+			page = h.Bytes()
+		}
+		if i == 3 {
+			start, end = start+0x1000, start+0xa000
+		}
+		p.mapping(start, end, 0, perm, "", page)
+		if i < 3 {
+			p.mapping(end, base+0x10000*arch.Address(i+1)+arch.Address(i/2*0x1000), 0, 0, "", nil)
+		}
+	}
+	p.src.ExecPath = "/prog"
+	p.aux(libstate.ATPhdr, base+0x40)
+	tab, got, _ := p.build()
+	if l, ok := tab.LibraryAt(base + 0x10880); !ok || l.LoadBias != base {
+		t.Errorf("%s", got)
+	}
+}
+
 func fileOf(t *testing.T, h corebuild.Header) *elffile.File {
 	t.Helper()
 	f, err := elffile.Parse(append(h.Bytes(), make([]byte, 0x5000)...))

@@ -98,9 +98,10 @@ func (b *builder) imageAt(addr arch.Address, path string) *module {
 	}
 	var c claim
 	var bias arch.Address
+	starts := 0
 	for _, try := range b.headerBiases(f, addr) {
-		if found := b.claimed(f, try, path); len(found.maps) > len(c.maps) {
-			c, bias = found, try
+		if found, n := b.claimed(f, try, path), b.starts(f, try); len(found.maps) > 0 && (n > starts || n == starts && len(found.maps) > len(c.maps)) {
+			c, bias, starts = found, try, n
 		}
 	}
 	if len(c.maps) == 0 || onlyRead(f, c.maps) {
@@ -110,6 +111,21 @@ func (b *builder) imageAt(addr arch.Address, path string) *module {
 	m.lib.LoadBias, m.lib.HeaderAddr = bias, b.fileStart(f, bias)
 	b.own(m, c)
 	return m
+}
+
+// starts is how many segments of a file begin where mappings do, with a load bias.
+func (b *builder) starts(f *elffile.File, bias arch.Address) (n int) {
+	for i := range f.Progs {
+		p := &f.Progs[i]
+		if p.Type != elffile.PT_LOAD || p.Memsz == 0 || p.Vaddr+p.Memsz < p.Vaddr || !b.spend(1) {
+			continue
+		}
+		lo, _ := b.segment(bias, p.Vaddr, p.Vaddr+p.Memsz)
+		if k := b.mappingAt(lo); k >= 0 && b.src.Mappings[k].Start == lo {
+			n++
+		}
+	}
+	return n
 }
 
 // maxHole is the largest gap between two segments of one library if only their offsets

@@ -167,7 +167,7 @@ func (h *Heap) oldBin(bin uint64, class int, stacks heap.Block, from uint64) (en
 	end = h.mem.Word(bin + 16)
 	n, _ := h.mem.U32(bin + 4)
 	if uint64(n) > (end-from)/h.word {
-		h.note(heap.Damage{At: bin + 4, Size: 4, Why: fmt.Sprintf("a thread's cache says that it has %d blocks of %d bytes, more than there is room for", n, sizeOf(class)), Of: stacks})
+		h.note(heap.Damage{At: bin + 4, Size: 4, Why: fmt.Sprintf("a thread's cache says that it has %d blocks of %d bytes, more than there is room for", n, h.sizeOf(class)), Of: stacks})
 		return end
 	}
 	h.keep(end-h.word*uint64(n), int(n), class)
@@ -180,14 +180,14 @@ func (h *Heap) cache(at uint64, stacks heap.Block) bool {
 	w := h.word
 	cache := h.mem.Word(at + w)
 	slow := h.mem.Word(cache)
-	if cache == 0 || at-slow < 5*w || at-slow > 1024 || h.mem.Word(slow+4*w) != cache+w {
+	if cache == 0 || at-slow < 5*w || at-slow > 1024 || h.mem.Word(slow+4*w) != cache+h.eights(w) {
 		return false
 	}
 	h.own[stacks.Start] = true
 	for i := range maxBins {
-		bin := cache + w + uint64(i)*h.binBytes()
+		bin := cache + h.eights(w) + uint64(i)*h.binBytes()
 		first, ok := h.mem.LookupWord(bin)
-		low, ok2 := h.mem.U16(bin + w + 8 + 4)
+		low, ok2 := h.mem.U16(bin + h.eights(w) + 8 + 4)
 		if !ok || !ok2 || !stacks.Contains(first) {
 			break
 		}
@@ -214,8 +214,8 @@ func (h *Heap) keep(at uint64, n, class int) {
 		b, ok := h.blockAt(v)
 		at := at + uint64(k)*h.word
 		switch {
-		case !ok || b.Start != v || b.Size != sizeOf(class):
-			h.note(heap.Damage{At: at, Size: int(h.word), Why: fmt.Sprintf("a thread's cache has %#x, where no block of %d bytes begins", v, sizeOf(class))})
+		case !ok || b.Start != v || b.Size != h.sizeOf(class):
+			h.note(heap.Damage{At: at, Size: int(h.word), Why: fmt.Sprintf("a thread's cache has %#x, where no block of %d bytes begins", v, h.sizeOf(class))})
 		case b.Free:
 			h.note(heap.Damage{At: at, Size: int(h.word), Why: fmt.Sprintf("a thread's cache has the block at %#x, which is free already: in a %s", v, b.List), Of: b, Twice: true})
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/heap/heaptest"
 	"github.com/corewalk/corewalk/internal/procmem"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // An edit changes memory of a process.
@@ -214,8 +215,40 @@ func TestShapes(t *testing.T) {
 		{shapes32[0], 4096, 4096, 8192, 4 << 20, 8},
 		{shapes32[1], 4096, 4096, 12288, 4 << 20, 12},
 	} {
+		c.s = c.s.on(arch.AMD64)
 		if got := [5]uint64{c.s.rootBytes(), c.s.nodeBytes(), c.s.leafBytes(), c.s.reach(), c.s.element()}; got != [5]uint64{c.root, c.node, c.leaf, c.reach, c.elem} {
 			t.Errorf("%+v: %d", c.s, got)
+		}
+	}
+}
+
+// TestClasses: sizes are those of sc.h, and as many as there.
+func TestClasses(t *testing.T) {
+	for _, c := range []struct {
+		s              shape
+		on             *arch.Arch
+		sizes          []uint64
+		classes, small int
+		largest        uint64 // that slabs are made of
+		bitmap, old    uint64
+		bin            uint64
+	}{
+		{shapes64[0], arch.AMD64, []uint64{8, 16, 32, 48, 64, 80, 96, 112, 128, 160}, 232, 36, 14336, 64, 64, 24},
+		{shapes64[2], arch.ARM64, []uint64{8, 16, 32, 48, 64, 80, 96, 112, 128, 160}, 232, 52, 229376, 64, 64, 24},
+		{shapes32[0], arch.X86, []uint64{8, 16, 32, 48, 64, 80, 96, 112, 128, 160}, 104, 36, 14336, 40, 36, 20},
+		{shapes32[0], arch.ARM, []uint64{8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160}, 107, 39, 14336, 48, 40, 24},
+	} {
+		s := c.s.on(c.on)
+		for i, want := range c.sizes {
+			if got := s.sizeOf(i); got != want {
+				t.Errorf("%s: class %d has %d bytes, want %d", c.on.Name, i, got, want)
+			}
+		}
+		if got := [3]int{int(s.classes()), s.small(), int(s.sizeOf(s.small() - 1))}; got != [3]int{c.classes, c.small, int(c.largest)} {
+			t.Errorf("%s: %d", c.on.Name, got)
+		}
+		if got := [3]uint64{s.bitmapAt(since53), s.bitmapAt(since51), s.binBytes()}; got != [3]uint64{c.bitmap, c.old, c.bin} {
+			t.Errorf("%s: %d", c.on.Name, got)
 		}
 	}
 }

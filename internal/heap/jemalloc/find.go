@@ -90,7 +90,7 @@ func Find(p heap.Process, o Options) *Heap {
 			}
 			room := uint64(0)
 			for i := range shapes {
-				h.shape = shapes[i]
+				h.shape = shapes[i].on(a)
 				least := h.below()
 				if around < h.rootBytes() || heap.Crowded(a, b, off, least, h.beside()) { // there is no room for a root, or not for what it leads to
 					continue
@@ -406,30 +406,18 @@ func (h *Heap) leaf(from, leaf uint64) {
 			h.note(heap.Damage{At: record, Size: 8, Why: "an extent's record and the tree say different sizes", Of: heap.Block{Start: x.addr}})
 			past = i + 1
 			return true
-		case x.state == 0 && (x.slab && sizeOf(x.class) > x.size || !x.slab && x.class > 0 && sizeOf(x.class-1) >= x.size):
+		case x.state == 0 && (x.slab && h.sizeOf(x.class) > x.size || !x.slab && x.class > 0 && h.sizeOf(x.class-1) >= x.size):
 			h.note(heap.Damage{At: record + 8 + h.word, Size: int(h.word), Why: "an extent is smaller than its blocks", Of: heap.Block{Start: x.addr}})
 			past = i + 1
 			return true
 		}
 		past = i + x.size/page
-		if x.state == 0 && !x.slab && (x.addr != x.base || x.size == sizeOf(x.class)+page) {
+		if x.state == 0 && !x.slab && (x.addr != x.base || x.size == h.sizeOf(x.class)+page) {
 			h.pad = page
 		}
 		h.extents = append(h.extents, x)
 		return true
 	})
-}
-
-// sizeOf is the size of a class that there is.
-func sizeOf(class int) uint64 {
-	switch {
-	case class == 0:
-		return 8
-	case class <= 4:
-		return 16 * uint64(class)
-	}
-	group, n := (class-5)/4, uint64((class-5)%4+1)
-	return 64<<group + n*(16<<group)
 }
 
 func (h *Heap) note(d heap.Damage) {

@@ -11,7 +11,7 @@ import (
 const maxDamages = 32
 
 // regions is how many blocks a slab has.
-func (h *Heap) regions(x *extent) int { return int(min(x.size/sizeOf(x.class), uint64(h.maxRegs()))) }
+func (h *Heap) regions(x *extent) int { return int(min(x.size/h.sizeOf(x.class), uint64(h.maxRegs()))) }
 
 // free returns which regions of a slab are free; false if the dump has not got it.
 func (h *Heap) free(x *extent) (words []uint64, ok bool) {
@@ -20,7 +20,7 @@ func (h *Heap) free(x *extent) (words []uint64, ok bool) {
 
 // region is the i-th block of a slab.
 func (h *Heap) region(x *extent, free []uint64, i int) heap.Block {
-	size := sizeOf(x.class)
+	size := h.sizeOf(x.class)
 	b := heap.Block{Start: x.base + uint64(i)*size, Size: size}
 	switch {
 	case free[i/int(8*h.word)]>>(i%int(8*h.word))&1 != 0:
@@ -39,7 +39,7 @@ func (h *Heap) whole(x *extent) heap.Block {
 		return heap.Block{Start: x.base, Size: x.size, Free: true, List: states[x.state]}
 	}
 	// Since 5.3.1 large blocks need not have the size of their class.
-	b := heap.Block{Start: x.addr, Size: min(sizeOf(x.class), x.size-min(h.pad, x.size), x.end()-x.addr)}
+	b := heap.Block{Start: x.addr, Size: min(h.sizeOf(x.class), x.size-min(h.pad, x.size), x.end()-x.addr)}
 	switch {
 	case h.cached[b.Start]:
 		b.Free, b.List = true, "thread cache"
@@ -120,7 +120,7 @@ func (h *Heap) blockAt(addr uint64) (b heap.Block, ok bool) {
 		b = h.whole(x)
 		return b, b.Contains(addr)
 	}
-	i := int((addr - x.base) / sizeOf(x.class))
+	i := int((addr - x.base) / h.sizeOf(x.class))
 	free, ok := h.free(x)
 	if !ok || i >= h.regions(x) {
 		return b, false

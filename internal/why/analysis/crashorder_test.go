@@ -45,6 +45,8 @@ var crashQuestions = []struct {
 	{"goFault", func(_ context.Context, c *crash) string { return faultText(c.goFault()) }},
 	{"nilMap", func(_ context.Context, c *crash) string { return fmt.Sprint(c.nilMap()) }},
 	{"goDivisor", func(_ context.Context, c *crash) string { return fmt.Sprint(c.goDivisor()) }},
+	{"goBounds", func(_ context.Context, c *crash) string { return fmt.Sprint(c.goBounds()) }},
+	{"goNamed", func(_ context.Context, c *crash) string { return fmt.Sprint(c.goNamed()) }},
 	{"caught", func(_ context.Context, c *crash) string {
 		k := c.caught()
 		if k == nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 	"slices"
+	"strings"
 )
 
 // Signals with which programs end themselves: abort, and the instructions that compilers and handlers of fatal
@@ -317,6 +318,9 @@ func (c *crash) stackOf(frames []*unwind.Frame, named []report.Frame) []message.
 		}
 		if f.Function != "" && !f.Tail && at < len(out) {
 			out[at].Names = append(out[at].Names, f.Function)
+			if strings.HasPrefix(f.Symbol, "_ada_") { // a procedure of no package, which only this tells from one of C
+				out[at].Names = append(out[at].Names, f.Symbol)
+			}
 		}
 	}
 	return out

@@ -1,0 +1,26 @@
+package subject
+
+import "testing"
+
+// TestOfTitle: names that gdb takes from the title of a daemon are no names of programs.
+func TestOfTitle(t *testing.T) {
+	for _, c := range []struct {
+		name, title string
+		want        bool
+	}{
+		{"nginx.conf", "nginx: master process nginx -c /etc/nginx/nginx.conf", true},
+		{"nginx: worker pr", "nginx: worker process", true},
+		{"sshd: root@notty", "sshd: root@notty", true},
+		{"nginx", "nginx: worker process", false}, // what the kernel calls it
+		{"nginx", "/usr/sbin/nginx -c /etc/nginx.conf", false},
+		{"nginx.conf", "/usr/sbin/nginx.conf", false},
+		{"MainThread", "node server.js", false},
+		{"Web Content", "/usr/lib/firefox/firefox -contentproc 1 tab", false},
+		{"", "nginx: worker process", false},
+		{"prog", "", false},
+	} {
+		if got := ofTitle(c.name, c.title); got != c.want {
+			t.Errorf("%q of %q: %v", c.name, c.title, got)
+		}
+	}
+}

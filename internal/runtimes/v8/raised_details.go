@@ -49,9 +49,8 @@ func (e *engine) details(obj uint64) string {
 // writtenStack is an error's stack as V8 has written it: if somebody asked for it, as Node does before it ends the process; "" if nobody did.
 func (e *engine) writtenStack(obj uint64) (trace string) {
 	own := e.typeOf(obj) == e.types.jsError
-	message, _ := e.property(obj, "message") // which V8 keeps once more since 13
 	e.each(obj, func(key, v uint64, accessor bool) bool {
-		if accessor || v == message || !e.isString(v) {
+		if accessor || !e.isString(v) {
 			return true
 		}
 		if e.typeOf(key) == e.types.symbol {
@@ -62,7 +61,9 @@ func (e *engine) writtenStack(obj uint64) (trace string) {
 		} else if own || !e.reads(key, "stack") {
 			return true
 		}
-		trace, _ = e.textUpTo(v, maxTrace)
+		if s, _ := e.textUpTo(v, maxTrace); strings.Contains(s, "\n    at ") { // V8 keeps the first message there, too
+			trace = s
+		}
 		return trace == ""
 	})
 	return trace

@@ -24,3 +24,21 @@ func TestOfTitle(t *testing.T) {
 		}
 	}
 }
+
+// TestStartedAs: the name of the file counts where the program was started by it, and not by that of a script.
+func TestStartedAs(t *testing.T) {
+	for _, c := range []struct {
+		exe, command string
+		want         bool
+	}{
+		{"node", "/usr/bin/node server.js", true},
+		{"node", "node", true},
+		{"tool", "/bin/sh /usr/bin/tool", false},
+		{"nginx", "nginx: worker process", false},
+		{"tool", "", false},
+	} {
+		if got := startedAs(c.exe, c.command); got != c.want {
+			t.Errorf("%q of %q: %v", c.exe, c.command, got)
+		}
+	}
+}

@@ -31,6 +31,9 @@ func TestGoBounds(t *testing.T) {
 		{way: "closes", n: "0", cause: `c = nil, in main\.closes$`},
 		{way: "bump", n: "0", cause: `main\.counts, a map that another goroutine writes to, in main\.bump$`},
 		{way: "share", n: "0", cause: `len\(g\.rows\[i\]\.cells\) = 0, in main\.share$`},
+		{way: "byLength", n: "0", cause: `index len\(g\.rows\), in main\.byLength$`},
+		{way: "byFirst", n: "5", cause: `g\.rows\[path\[0\]\], len\(g\.rows\) = 2 where path\[0\] = 5, read by main\.byFirst`},
+		{way: "byKey", n: "5", cause: `index k where k = 5, local of main\.byKey`, optimised: `index k where (the index is 5, in|k = 5, local of) main\.byKey`},
 		{way: "says", n: "7"},
 	}
 	for _, release := range goReleases(t) {

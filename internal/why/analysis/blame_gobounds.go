@@ -60,6 +60,9 @@ func (c *crash) findGoBounds() []report.Cause {
 	}
 	i := caller.name(index.Value, index.At, index.Reg, 0)
 	from := suspect{w: caller, v: index.Value, reg: index.Reg, value: uint64(bad)}
+	if whole, size := caller.sized(index); whole != "" { // of which the name is that of the whole slice
+		i.text, from.w = size+"("+whole+")", nil
+	}
 	if v := index.Value; i.text == "" && v.Kind == provenance.Sum && v.Base != arch.NoReg && v.Index == arch.NoReg { // list[n+1]
 		of := provenance.Operand{Value: caller.code.Before(v.At, provenance.Reg(v.Base)), Reg: v.Base, At: v.At}
 		if i = caller.name(of.Value, of.At, of.Reg, 0); i.text != "" {
@@ -93,7 +96,7 @@ func (c *crash) findGoBounds() []report.Cause {
 	if what == "" {
 		return nil
 	}
-	what = strings.ReplaceAll(what, "*&", "") // what the source calls a variable that is on the heap
+	what = goText(what)
 	if index.Value.Kind == provenance.Const || from.w == nil {
 		return []report.Cause{{Text: what + ", in " + caller.call.Name, Confidence: report.Likely}}
 	}
@@ -101,7 +104,19 @@ func (c *crash) findGoBounds() []report.Cause {
 	if b == nil {
 		return []report.Cause{{Text: what + ", in " + caller.call.Name, Confidence: report.Likely}}
 	}
-	return []report.Cause{{Text: what + " where " + strings.ReplaceAll(blameText(b, kindOfNumbers), "*&", ""), Confidence: b.Confidence}}
+	if s := &b.Steps[0]; s.Kind != report.BlameVariable && (s.Name == "" || strings.HasPrefix(s.Name, "[")) { // which has no name
+		return []report.Cause{{Text: what + " where the index is " + m[2] + ", in " + caller.call.Name, Confidence: report.Likely}}
+	}
+	return []report.Cause{{Text: what + " where " + goText(blameText(b, kindOfNumbers)), Confidence: b.Confidence}}
+}
+
+// firstElement is how the first element of a slice is named by what a slice has.
+var firstElement = lazy.Value[*regexp.Regexp]{Make: func() *regexp.Regexp { return regexp.MustCompile(`\*([\w.]+)\.(?:array|str)\b`) }}
+
+// goText writes an expression as the source does: variables that are on the heap have their own names, and elements are not those of what a slice has.
+func goText(text string) string {
+	text = strings.NewReplacer("*&", "", ".array[", "[", ".str[", "[").Replace(text)
+	return firstElement.Get().ReplaceAllString(text, "$1[0]")
 }
 
 // goOffset writes a constant that is added.

@@ -61,7 +61,7 @@ func (c *crash) goElement(physical int, inst *disasm.Inst, addr arch.Address) []
 		return nil
 	}
 	n := w.target(w.state.PC, m.Base, m.Index, m.Scale, m.Disp, int(m.Size), 0)
-	text := strings.NewReplacer("*&", "", ".array[", "[", ".str[", "[").Replace(n.text)
+	text := goText(n.text)
 	if !strings.Contains(text, "[") || n.doubt || len(n.arms) > 0 {
 		return nil
 	}

@@ -72,6 +72,20 @@ func bump(k string) { counts[k]++ }
 //go:noinline
 func share(g *grid, i int) int { return 10 % len(g.rows[i].cells) }
 
+//go:noinline
+func byLength(g *grid, a *[2]int) int { n := len(g.rows); return a[n] }
+
+//go:noinline
+func byFirst(g *grid, path ...int) *row { return g.rows[path[0]] }
+
+//go:noinline
+func byKey(m map[int][]int) (sum int) {
+	for k, v := range m {
+		sum += v[k]
+	}
+	return sum
+}
+
 // says panics with the runtime's words, after another comparison.
 //
 //go:noinline
@@ -134,6 +148,12 @@ func main() {
 		select {}
 	case "share":
 		share(g, 1)
+	case "byLength":
+		byLength(g, new([2]int))
+	case "byFirst":
+		byFirst(g, n)
+	case "byKey":
+		byKey(map[int][]int{n: {1, 2}})
 	case "says":
 		says(g.rows[0].cells, n)
 	}

@@ -3,6 +3,7 @@ package systemtest
 import (
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/fixture"
@@ -17,9 +18,13 @@ func TestAdaHandled(t *testing.T) {
 		t.Skip("gnatmake is not installed (Debian: gnat)")
 	}
 	source := filepath.Join(fixture.Root(t), "testdata/src/languages/handled.adb")
-	for _, flag := range []string{"-O0", "-O2"} {
+	for _, flag := range []string{"-O0", "-O2", "-E"} { // the last has it keep the calls in which exceptions were raised
 		program := filepath.Join(fixture.Made(t, []string{"handled.adb", flag}, []string{path, source}, func(dir string) {
-			cmd := exec.Command(path, "-q", "-g", flag, source, "-o", filepath.Join(dir, "handled"))
+			args := []string{"-q", "-g", flag, source, "-o", filepath.Join(dir, "handled")}
+			if flag == "-E" {
+				args = append(slices.Delete(args, 2, 3), "-bargs", flag)
+			}
+			cmd := exec.Command(path, args...)
 			cmd.Dir = dir
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
@@ -29,6 +34,8 @@ func TestAdaHandled(t *testing.T) {
 		if c := r.Crash; len(c.Raised) != 1 || !c.Raised[0].Handled || c.Raised[0].Type != "HANDLED.CLOSED" || c.Raised[0].Message != "no stock for 7" ||
 			c.Reason != "abort called while handling HANDLED.CLOSED : no stock for 7" {
 			t.Errorf("%s: %q, %+v", flag, c.Reason, c.Raised)
+		} else if x := c.Raised[0]; flag == "-E" && (filepath.Base(x.File) != "handled.adb" || x.Line != 8) || flag != "-E" && x.File != "" {
+			t.Errorf("%s: raised at %s:%d", flag, x.File, x.Line)
 		}
 	}
 }

@@ -194,7 +194,7 @@ func (c *crash) shown(ctx context.Context) shown {
 func (c *crash) raised(ctx context.Context) []report.Raised {
 	return c.known.raised.of(func() []report.Raised {
 		w := c.words()
-		list := handling(w.Handling, w.Sure)
+		list := c.handling(w.Handling, w.Sure)
 		if c.naming == nil {
 			return list
 		}

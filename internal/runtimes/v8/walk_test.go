@@ -234,7 +234,7 @@ func TestCauses(t *testing.T) {
 			_, r := analyze(t, core)
 			var got []string
 			for _, x := range r.Crash.Raised {
-				got = append(got, x.Relation+" "+x.Type+": "+x.Message)
+				got = append(got, x.Relation+" "+x.Type+": "+x.Message+x.Details) // a cause is told by itself
 			}
 			want := []string{" Error: no offer", "cause RangeError: too low"}
 			if circle {

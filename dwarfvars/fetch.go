@@ -2,6 +2,7 @@ package dwarfvars
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf/op"
@@ -20,12 +21,18 @@ func (a *Activation) object(v *LocalVar) (values.Object, error) {
 	if err != nil {
 		return values.Object{}, err
 	}
+	if loc.Kind == op.Memory && loc.Addr == 0 && v.Param && a.fn.Unit != nil && types.Fortran(a.fn.Unit.Language) {
+		return values.Object{}, errAbsent // an optional argument: others have an address
+	}
 	o, err := a.at(loc, t)
 	if err != nil || !v.onHeap {
 		return o, err
 	}
 	return a.pointedTo(&o, t)
 }
+
+// errAbsent is an optional argument of Fortran that was not passed.
+var errAbsent = errors.New("absent")
 
 // pointedTo returns the object on the heap whose address o is, of a pointer type t.
 func (a *Activation) pointedTo(o *values.Object, t *types.Type) (values.Object, error) {
@@ -69,8 +76,12 @@ func (a *Activation) at(loc op.Location, t *types.Type) (values.Object, error) {
 	if loc.Kind == op.Composite {
 		pieces = append([]op.Piece(nil), pieces...) // finding the size may use the Machine, which owns them
 	}
-	size, err := a.sizeOf(t)
-	if err != nil {
+	size, err := uint64(0), error(nil)
+	if loc.Kind == op.Composite && t.Strip().DataLocation.Present() { // a descriptor in pieces: the elements are elsewhere
+		for i := range pieces {
+			size += pieces[i].BitSize / 8
+		}
+	} else if size, err = a.sizeOf(t); err != nil {
 		return o, err
 	}
 	o.Size = size

@@ -36,6 +36,10 @@ var languageCases = []languageCase{
 	}},
 	{"gfortran", "languages/nested.f90", [][]string{{"-g", "-O2", "-gdwarf-4"}, {"-g", "-O2", "-gdwarf-5"}}, "stock::count", map[string]string{"label": `"common"`, "shared": "42"}},
 	{"gfortran", "languages/unread.f90", [][]string{{"-g", "-O2", "-fno-inline"}, {"-g", "-O2", "-fno-inline", "-gdwarf-4"}}, "unread::look", map[string]string{"backwards": "{6, 4, 2}", "column": "<length not known: optimised out>"}},
+	{"gfortran", "languages/absent.f90", [][]string{{"-g", "-fno-inline"}}, "absent::some", map[string]string{
+		"number": "error: absent", "list": "error: absent", "text": "error: absent", "sized": "error: absent", "given": "5", "nowhere": "not associated", "pieces": "{5, 3, 3}"}},
+	{"gfortran", "languages/absent.f90", [][]string{{"-g", "-O2", "-fno-inline"}, {"-g", "-O2", "-fno-inline", "-gdwarf-4"}}, "absent::some", map[string]string{
+		"number": "error: absent", "list": "error: absent", "nowhere": "not associated", "pieces": "<length not known: optimised out>"}},
 	{"gnatmake", "languages/shapes.adb", [][]string{{"-q", "-g"}, {"-q", "-g", "-gdwarf-4"}}, "shapes__draw", map[string]string{
 		"c": "green", "f": "-2.5", "m": "12.34", "d": "1.5", "p": "{r = {red, blue, green}, a = true, c = blue}", "p.c": "blue", "f * 2": "-5", "s1": "{k = square, id = 1, side = 4, diagonal = 5.5}", "s2.text": `"abcd"`, "S1.Side": "4", "s.radius": "1.5",
 		"t.short": "5", "t.name": `"var"`, "c = Green": "true", "s1.radius": "error: an object of type shapes.shape has no member radius; it has k, id",

@@ -1,6 +1,7 @@
 package dwarfvars
 
 import (
+	"errors"
 	"iter"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -135,6 +136,10 @@ func (a *Activation) Read(v *LocalVar, o Options) Value {
 	a.last = lastRead{}
 	doubtful := a.doubtful(func() {
 		ob, err := a.object(v)
+		if errors.Is(err, errAbsent) {
+			val = values.Told(t, errAbsent.Error())
+			return
+		}
 		if err != nil {
 			val = values.Failed(t, err)
 			return

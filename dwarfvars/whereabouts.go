@@ -159,7 +159,9 @@ func leaf(s *Scope, v *LocalVar, t *types.Type, off, size uint64) where.Held {
 	if !ok {
 		return held(s, v, "", nil)
 	}
-	return held(s, v, path, part)
+	h := held(s, v, path, part)
+	h.Whole = t
+	return h
 }
 
 func held(s *Scope, v *LocalVar, path string, t *types.Type) where.Held {

@@ -669,6 +669,7 @@ func (j *jsonWriter) putRaised(x *Raised) {
 	j.str("language", x.Language)
 	j.str("type", x.Type)
 	j.optStr("message", x.Message)
+	j.optStr("details", x.Details)
 	j.optStr("function", x.Function)
 	j.optStr("file", x.File)
 	j.optNum("line", x.Line)

@@ -39,6 +39,7 @@ type Raised struct {
 	Language string `json:"language"`           // "python", "java", "javascript", "php", "lua", "ruby", "perl" or "ada"
 	Type     string `json:"type"`               // as the language writes it: "ZeroDivisionError"
 	Message  string `json:"message,omitempty"`  // what the exception says of itself
+	Details  string `json:"details,omitempty"`  // what else it has that the language prints of it: "{ code: 'ENOENT' }"
 	Function string `json:"function,omitempty"` // where it was raised; empty if not known
 	File     string `json:"file,omitempty"`     // where it was raised; empty if not known
 	Line     int    `json:"line,omitempty"`     // from 1; 0 when not known
@@ -55,7 +56,7 @@ func (c *Crash) MadeElsewhere(thread *Thread) *Raised {
 		return nil
 	}
 	x := &c.Raised[0]
-	if x.Language != "javascript" || x.Handled || x.Function == "" || x.File == "" {
+	if x.Language != "javascript" || x.Handled || x.Function == "" || x.File == "" || strings.HasPrefix(x.File, "node:") {
 		return nil
 	}
 	calls := false
@@ -71,6 +72,19 @@ func (c *Crash) MadeElsewhere(thread *Thread) *Raised {
 		return nil
 	}
 	return x
+}
+
+// ofNode reports whether an error of JavaScript ended the process, and the place is a call of Node's own: no call of the program is on the stack.
+func (c *Crash) ofNode(thread *Thread, place *Frame) bool {
+	if len(c.Raised) == 0 || c.Raised[0].Language != "javascript" || c.Raised[0].Handled || place.Language != "javascript" {
+		return false
+	}
+	for i := range thread.Frames {
+		if f := &thread.Frames[i]; f.Language == place.Language && f.Source.File != "" && !strings.HasPrefix(f.Source.File, "node:") {
+			return false
+		}
+	}
+	return strings.HasPrefix(place.Source.File, "node:")
 }
 
 // A Panic is a panic of Rust or Go.

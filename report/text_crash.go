@@ -144,6 +144,9 @@ func (t *textWriter) where(c *Crash, nth int, thread *Thread) {
 		if other := t.otherPlaces(thread.Frames, i); other != "" {
 			t.put(plain, ", "+other)
 		}
+		if c.ofNode(thread, f) {
+			t.put(plain, " (Node's own: no call of the program is known)")
+		}
 		t.put(plain, ", ")
 	}
 	t.put(plain, "thread "+threadName(thread)+" ("+strconv.Itoa(nth)+" of "+strconv.Itoa(max(len(t.r.Threads), t.r.Dump.Threads))+")")

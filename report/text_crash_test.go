@@ -65,6 +65,8 @@ func TestMadeElsewhere(t *testing.T) {
 	handled, nowhere := late, late
 	handled.Handled = true
 	nowhere.File = ""
+	ofNode := late
+	ofNode.File = "node:net"
 	node := Frame{Function: "processPromiseRejections", Language: "javascript", Source: Source{File: "node:internal/process/promises", Line: 470}}
 	own := Frame{Function: "serve", Language: "javascript", Source: Source{File: "/x/shop.js", Line: 9}}
 	native := Frame{Function: "uv_run", Module: "/x/node"}
@@ -79,7 +81,8 @@ func TestMadeElsewhere(t *testing.T) {
 		{"a call of the program", []Raised{late}, []Frame{node, own}, "processPromiseRejections at promises:470, thread 7"},
 		{"no call of the language", []Raised{late}, []Frame{native}, "uv_run in node+"},
 		{"handled", []Raised{handled}, []Frame{node}, "processPromiseRejections at promises:470, thread 7"},
-		{"nobody knows where", []Raised{nowhere}, []Frame{node}, "processPromiseRejections at promises:470, thread 7"},
+		{"nobody knows where", []Raised{nowhere}, []Frame{node}, "processPromiseRejections at promises:470 (Node's own: no call of the program is known), thread 7"},
+		{"made by Node", []Raised{ofNode}, []Frame{node}, "processPromiseRejections at promises:470 (Node's own: no call of the program is known), thread 7"},
 		{"no error", nil, []Frame{node}, "processPromiseRejections at promises:470, thread 7"},
 	} {
 		r := &Report{Crash: &Crash{Thread: 7, Raised: c.raised}, Threads: []Thread{{ID: 7, Crashed: true, Frames: c.frames}}}

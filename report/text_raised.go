@@ -48,6 +48,9 @@ func (t *textWriter) raised(list []Raised) {
 		if r.Message != "" {
 			text += ": " + brief(r.Message, maxWords)
 		}
+		if r.Details != "" {
+			text += " " + brief(r.Details, maxWords)
+		}
 		if r.Relation != "" {
 			t.put(plain, "  ")
 		}

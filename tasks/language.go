@@ -152,6 +152,7 @@ type Exception struct {
 	Language string
 	Type     string // as the language writes it
 	Message  string
+	Details  string // what else it has that the language prints of it: "{ code: 'ENOENT' }"
 	Function string // where it was raised; "" if unknown
 	File     string
 	Line     int

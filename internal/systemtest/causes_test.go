@@ -355,3 +355,28 @@ func TestRaisedElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// An element of what a pointer leads to is of the pointer, if that is null, and of the index, if that is far out: also where code that is not optimised adds
+// the two before it reads, and where the index is a part of a variable.
+func TestPartIndexes(t *testing.T) {
+	t.Parallel()
+	want := map[byte]string{
+		'a': "a[i] where a = 0x0, argument of plain",
+		'b': "a[i] where i = (400000000|0x17d78400)\\b",
+		'c': "a[4 bytes of i] where a = 0x0, argument of part",
+		'd': "a[4 bytes of i] where 4 bytes of i = (400000000|0x17d78400)\\b",
+		'e': "a[8] where a = 0x0, argument of sum",
+		'g': "(-$|rows\\[2\\]\\[j\\] where rows\\[2\\] = 0x0, |rows\\[2\\] = 0x0)",
+	}
+	check := func(t *testing.T, way byte, build, cause string) {
+		pattern := want[way]
+		if way != 'g' {
+			pattern = strings.NewReplacer("[", `\[`, "]", `\]`).Replace(pattern)
+		}
+		if !regexp.MustCompile("^" + pattern).MatchString(cause) {
+			t.Errorf("%c %s: %s", way, build, cause)
+		}
+	}
+	causesOf(t, "part.c", []string{"gcc", "clang"}, "abcde", check)
+	causesOf(t, "part.c", []string{"gcc"}, "g", check) // clang makes no access of it
+}

@@ -82,6 +82,9 @@ func TestGoValues(t *testing.T) {
 							seen++
 						}
 					}
+					if function == "main.told" {
+						shapedPointer(t, r)
+					}
 					if seen < len(want) && !optimised {
 						t.Errorf("%s: %d variables, want %d", function, seen, len(want))
 					}
@@ -89,6 +92,24 @@ func TestGoValues(t *testing.T) {
 			})
 		}
 	}
+}
+
+// shapedPointer checks that a pointer whose type is one for all pointers in generic functions is not followed.
+func shapedPointer(t *testing.T, r *report.Report) {
+	for i := range r.Threads {
+		for _, f := range r.Threads[i].Frames {
+			if !strings.HasPrefix(f.Function, "main.shaped[") {
+				continue
+			}
+			for _, v := range f.Args {
+				if v.Name == "of" && !regexp.MustCompile("^0x[0-9a-f]+$").MatchString(v.Value) && v.Status == report.StatusSuccess {
+					t.Errorf("%s: of = %s", f.Function, v.Value)
+				}
+			}
+			return
+		}
+	}
+	t.Error("no generic function")
 }
 
 // Of more goroutines than all variables are read of, the variables of the first are, and the report says of how many.

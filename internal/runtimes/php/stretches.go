@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/files/find"
 	"github.com/corewalk/corewalk/tasks"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -219,7 +220,7 @@ func (r *runtime) stretches(list []call, runsOf []run, frames []*unwind.Frame, k
 		ended := g == 0 && r.ends(list[n.from:split], kinds[:from])
 		if split > n.from {
 			first := tasks.Stretch{From: from, To: n.native, Calls: r.describe(list, n.from, split, false)}
-			if ended { // the place is the call of the program
+			if ended || g == 0 && r.byFFI(frames[:from]) { // the place is the call of the program, and no function of C that it called
 				first.To = from
 			}
 			out = append(out, first)
@@ -247,13 +248,28 @@ func (r *runtime) own(c *call, f *unwind.Frame, kind *uint8) {
 	}
 }
 
+// byFFI reports whether libffi called what runs: the program declared that function itself.
+func (r *runtime) byFFI(frames []*unwind.Frame) bool {
+	return slices.ContainsFunc(frames, func(f *unwind.Frame) bool {
+		lib, ok := r.p.State.LibraryTracker().LibraryAt(f.LookupAddr())
+		return ok && strings.HasPrefix(find.BaseName(lib.Path), "libffi")
+	})
+}
+
+// enders are functions of C that end the process.
+var enders = [...]string{"abort", "raise", "kill", "tgkill", "pthread_kill"}
+
 // ends reports whether the youngest calls ask for the end of the process: native are what runs below them.
 func (r *runtime) ends(youngest []call, native []uint8) bool {
 	if len(youngest) == 0 || slices.ContainsFunc(native, func(k uint8) bool { return k == own || k == runs }) {
 		return false
 	}
 	f := youngest[0].f
-	return f.class == "" && f.name == "posix_kill" || f.class == "FFI" && (f.name == "abort" || f.name == "raise")
+	if f.class == "" && f.name == "posix_kill" {
+		return true
+	}
+	// PHP has no functions of these names itself. Those of FFI have no class since 8.
+	return (f.class == "FFI" || f.class == "") && slices.Contains(enders[:], f.name)
 }
 
 // describe makes the calls of a report of list[from:to].

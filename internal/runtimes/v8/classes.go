@@ -78,21 +78,64 @@ func (e *engine) maker(m uint64) string {
 	return ""
 }
 
-// errorType is what Node calls an error, with its code: "AssertionError [ERR_ASSERTION]". The message need not be told the code again.
+// errorType is what Node calls an error. Its own errors have their codes there: "AssertionError [ERR_ASSERTION]". The message need not be told the code again.
 func (e *engine) errorType(obj uint64, message string) string {
 	typ := e.className(obj)
 	if name := e.errorName(obj); name != "" && (typ == "" || !ownErrors.Get()[name]) {
 		typ = name
 	}
-	if typ == "" {
-		return ""
+	if typ == "" || e.noValues != "" || strings.Contains(typ, " [") {
+		return typ
 	}
 	if w, ok := e.property(obj, "code"); ok {
-		if code, ok := e.text(w); ok && isCode.Get().MatchString(code) && !strings.Contains(typ, code) && !strings.HasPrefix(message, code) {
+		if code, ok := e.text(w); ok && isCode.Get().MatchString(code) && !strings.HasPrefix(message, code) && e.ofNode(obj, code) {
 			typ += " [" + code + "]"
 		}
 	}
 	return typ
+}
+
+// ofNode reports whether Node made an error as one of its own: it has or inherits a mark, or its written stack begins with the code.
+func (e *engine) ofNode(obj uint64, code string) (marked bool) {
+	look := func(at uint64) bool {
+		e.each(at, func(key, _ uint64, _ bool) bool {
+			marked = e.typeOf(key) == e.types.symbol && e.reads(e.at(key, e.symbolName), "kIsNodeError")
+			return !marked
+		})
+		return !marked
+	}
+	if look(obj) {
+		for at := range e.prototypes(obj) {
+			if !look(at) {
+				break
+			}
+		}
+	}
+	if marked {
+		return true
+	}
+	head, _, _ := strings.Cut(e.writtenStack(obj), ":")
+	return strings.HasSuffix(head, " ["+code+"]")
+}
+
+// isError reports whether an object is an error: one of V8's, or one that inherits from them, as those that came from a worker do.
+func (e *engine) isError(obj uint64) bool {
+	switch t := e.typeOf(obj); {
+	case t == 0:
+		return false
+	case t == e.types.jsError:
+		return true
+	case e.noValues != "" || t < e.types.firstObject:
+		return false
+	}
+	for at := range e.prototypes(obj) {
+		if f, ok := e.property(at, "constructor"); ok && e.isFunction(f) {
+			if s := e.functionOf(e.at(f, e.shared)); s != nil && s.script == nil && s.name == "Error" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // errorName is the name that an error has or inherits, "" if a function of JavaScript would have to be asked for it.

@@ -27,6 +27,8 @@ type recording struct {
 	PC, SP, FP uint64
 	Want       []string
 	Variables  []string // of all calls; none were recorded if it is empty
+	Error      uint64   // what was thrown, and what a promise was rejected with: Want are the exceptions
+	Reason     uint64
 	Tasks      []string // async functions; if there are some, Want is empty and SP is that of the only thread
 }
 

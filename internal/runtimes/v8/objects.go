@@ -211,6 +211,7 @@ func (t *characters) add(obj uint64, depth int) bool {
 // Where a property is described: bits of its details.
 const (
 	detailAccessor  = 1 << 0
+	detailNotShown  = 1 << 3 // DONT_ENUM
 	detailInMap     = 1 << 5
 	detailIndex     = 19
 	detailIndexMask = 1<<10 - 1

@@ -26,15 +26,49 @@ func (j *JavaScript) Raised(id unwind.ThreadID) []tasks.Exception {
 // note keeps the exception that a thread throws or reports, if it does, and those that it came of.
 func (j *JavaScript) note(e *engine, id unwind.ThreadID, frames []*unwind.Frame, stretches []tasks.Stretch) {
 	obj, thrown := e.thrown(frames, stretches)
-	if thrown || e.asked(frames, stretches) {
-		for i, st := range stretches {
-			if len(st.Calls) > 0 && st.Calls[0].Line != 0 && !strings.HasPrefix(st.Calls[0].File, "node:") {
-				stretches[i].Ended = true // the program's own call, and not Node's or V8's functions above it
-				break
-			}
+	if obj != 0 || thrown || e.asked(frames, stretches) {
+		if i := blamed(stretches); i >= 0 {
+			stretches[i].Ended = true
 		}
 	}
-	var list []tasks.Exception
+	reason := uint64(0)
+	if !thrown {
+		reason = e.reason(obj, frames, stretches)
+	}
+	list := e.chain(obj, reason)
+	if len(list) == 0 {
+		return
+	}
+	// Node throws again what was given to it: then the stack that the error has says where it comes from.
+	if c := first(stretches); thrown && c.Line != 0 && (list[0].File == "" || !strings.HasPrefix(c.File, "node:")) {
+		list[0].Function, list[0].File, list[0].Line = c.Function, c.File, c.Line
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.raised == nil || len(j.raised) >= maxThreads {
+		j.raised = map[unwind.ThreadID][]tasks.Exception{}
+	}
+	j.raised[id] = list
+}
+
+// blamed is the stretch of the call that an error is told of: the youngest of the program's own, and not Node's or V8's functions above it; where there is none
+// the youngest whose line is known; -1 without one.
+func blamed(stretches []tasks.Stretch) int {
+	own := -1
+	for i, st := range stretches {
+		switch {
+		case len(st.Calls) == 0 || st.Calls[0].Line == 0:
+		case !strings.HasPrefix(st.Calls[0].File, "node:"):
+			return i
+		case own < 0:
+			own = i
+		}
+	}
+	return own
+}
+
+// chain are an exception and those that it came of. reason is what a promise was rejected with, of the error that Node makes of it; 0 if that is not known.
+func (e *engine) chain(obj, reason uint64) (list []tasks.Exception) {
 	for obj != 0 && len(list) < maxCauses { // they may be in a circle
 		x := e.exception(obj)
 		if x.Type == "" {
@@ -44,20 +78,11 @@ func (j *JavaScript) note(e *engine, id unwind.ThreadID, frames []*unwind.Frame,
 			x.Relation = "cause"
 		}
 		list = append(list, x)
-		obj, _ = e.property(obj, "cause")
+		if obj, _ = e.property(obj, "cause"); obj == 0 {
+			obj, reason = reason, 0
+		}
 	}
-	if len(list) == 0 {
-		return
-	}
-	if c := first(stretches); thrown && c.Line != 0 {
-		list[0].Function, list[0].File, list[0].Line = c.Function, c.File, c.Line
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.raised == nil || len(j.raised) >= maxThreads {
-		j.raised = map[unwind.ThreadID][]tasks.Exception{}
-	}
-	j.raised[id] = list
+	return list
 }
 
 // maxCauses is the most errors of which each is the cause of the one before it.
@@ -78,7 +103,7 @@ func first(stretches []tasks.Stretch) tasks.Call {
 // exception describes what was thrown; its Type is "" if that is no value of JavaScript.
 func (e *engine) exception(obj uint64) tasks.Exception {
 	x := tasks.Exception{Language: Language}
-	if e.typeOf(obj) != e.types.jsError {
+	if !e.isError(obj) {
 		x.Type, x.Message = e.thrownValue(obj)
 		return x
 	}
@@ -89,19 +114,15 @@ func (e *engine) exception(obj uint64) tasks.Exception {
 	if e.noValues != "" {
 		return x
 	}
-	e.each(obj, func(key, v uint64, accessor bool) bool { // V8 has written the stack if somebody asked for it: Node does before it ends the process
-		flags, _ := e.U32(key - 1 + e.symbolName - 4)
-		if accessor || e.typeOf(key) != e.types.symbol || flags&symbolPrivate == 0 || !e.isString(v) {
-			return true
+	x.Details = e.details(obj)
+	if trace := e.writtenStack(obj); trace != "" {
+		if _, calls, ok := strings.Cut(trace, x.Message); ok { // it may look like a call
+			trace = calls
 		}
-		if trace, ok := e.textUpTo(v, maxTrace); ok {
-			if _, calls, ok := strings.Cut(trace, x.Message); ok { // it may look like a call
-				trace = calls
-			}
-			x.Function, x.File, x.Line = place(trace)
-		}
-		return x.Line == 0
-	})
+		x.Function, x.File, x.Line = place(trace)
+	} else {
+		x.Function, x.File, x.Line = e.madeAt(obj)
+	}
 	return x
 }
 
@@ -232,7 +253,7 @@ func (e *engine) thrown(frames []*unwind.Frame, list []tasks.Stretch) (obj uint6
 // argument is the first error among the arguments of a native function that JavaScript calls.
 func (e *engine) argument(fp uint64) uint64 {
 	for i := range uint64(maxArguments) {
-		if w := e.Word(fp + 16 + 8*i); e.typeOf(w) == e.types.jsError {
+		if w := e.Word(fp + 16 + 8*i); e.isError(w) {
 			return w
 		}
 	}

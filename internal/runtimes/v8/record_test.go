@@ -155,3 +155,23 @@ func RecordTasks(t *testing.T, p *tasks.Process) {
 	rec.write(t)
 	t.Logf("%d of %d pages:\n%s", len(rec.Pages), all, strings.Join(rec.Tasks, "\n"))
 }
+
+// RecordRaised records what the exception of a thread that crashed is read from.
+func RecordRaised(t *testing.T, p *tasks.Process, stack *unwind.Stack) {
+	if *recordTo == "" {
+		return
+	}
+	live := New(func() *tasks.Process { return p })
+	list, err := live.Stretches(context.Background(), 1, stack.Frames)
+	if err != nil || live.engine == nil {
+		t.Fatal(err)
+	}
+	rec := &recording{Pages: map[uint64][]byte{}, Symbols: map[string]unwind.Symbol{}, At: map[uint64]string{}}
+	rec.Error, _ = live.engine.thrown(stack.Frames, list)
+	rec.Reason = live.engine.reason(rec.Error, stack.Frames, list)
+	r := &recorder{p.State, p.Symbols, rec}
+	j := New(func() *tasks.Process { return &tasks.Process{State: r, Symbols: r, Modules: p.Modules} })
+	rec.Want = raisedLines(j.anywhere().chain(rec.Error, rec.Reason))
+	rec.write(t)
+	t.Logf("%d pages:\n%s", len(rec.Pages), strings.Join(rec.Want, "\n"))
+}

@@ -513,6 +513,11 @@ const (
 
 // each calls a function for each own property of an object, in order, until it returns false.
 func (e *engine) each(obj uint64, yield func(key, value uint64, accessor bool) bool) {
+	e.eachShown(obj, func(key, value uint64, accessor, _ bool) bool { return yield(key, value, accessor) })
+}
+
+// eachShown is each, and tells which properties are hidden from loops and printers.
+func (e *engine) eachShown(obj uint64, yield func(key, value uint64, accessor, hidden bool) bool) {
 	m := e.Word(obj - 1)
 	bits, ok := e.U32(m - 1 + e.mapField3)
 	if !ok {
@@ -545,7 +550,7 @@ func (e *engine) each(obj uint64, yield func(key, value uint64, accessor bool) b
 		default:
 			value = e.at(e.at(obj, e.properties), 16+8*uint64(index-inside))
 		}
-		if !yield(key, value, accessor) {
+		if !yield(key, value, accessor, details&detailNotShown != 0) {
 			return
 		}
 	}
@@ -553,7 +558,7 @@ func (e *engine) each(obj uint64, yield func(key, value uint64, accessor bool) b
 
 // dictionary calls a function for each property of an object that keeps them in a table. The table tells its shape
 // itself: its length, and for how many there is room.
-func (e *engine) dictionary(t uint64, yield func(key, value uint64, accessor bool) bool) {
+func (e *engine) dictionary(t uint64, yield func(key, value uint64, accessor, hidden bool) bool) {
 	if e.typeOf(t) == 0 {
 		return
 	}
@@ -583,7 +588,7 @@ func (e *engine) dictionary(t uint64, yield func(key, value uint64, accessor boo
 	}
 	slices.SortStableFunc(list, func(a, b entry) int { return cmp.Compare(a.details>>detailOrder, b.details>>detailOrder) })
 	for _, x := range list {
-		if !yield(x.key, x.value, x.details&detailAccessor != 0) {
+		if !yield(x.key, x.value, x.details&detailAccessor != 0, x.details&detailNotShown != 0) {
 			return
 		}
 	}

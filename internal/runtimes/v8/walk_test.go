@@ -95,7 +95,7 @@ func TestRaised(t *testing.T) {
 			"ownNamed":         {"TypeFoo: x", "case 'ownNamed'"},
 			"standardNamed":    {"Late: x", "case 'standardNamed'"},
 			"many":             {"AggregateError: many", "case 'many'"},
-			"coded":            {"TypeError [ERR_NO_PORT]: no port", "case 'coded'"},
+			"coded":            {"TypeError: no port", "case 'coded'"},
 			"codedTwice":       {"Error: ENOENT: no file", "case 'codedTwice'"},
 			"codedOddly":       {"Error: odd", "case 'codedOddly'"},
 			"object":           {"Object: { code: 7, msg: 'plain' }", "case 'object'"},
@@ -129,6 +129,73 @@ func TestRaised(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestRaisedDetails: an error has what Node prints below its stack, and the place is a call of the program that had to do with it, or Node's own, which is said.
+func TestRaisedDetails(t *testing.T) {
+	t.Parallel()
+	const rejected = "UnhandledPromiseRejection: This error originated either by throwing inside of an async function without a catch block, or by rejecting a promise " +
+		"which was not handled with .catch(). The promise rejected with the reason \"#<Object>\"."
+	missing := "Error: ENOENT: no such file or directory, open '/no/such/file' { errno: -2, code: 'ENOENT', syscall: 'open', path: '/no/such/file' } at frames.js:210"
+	for _, node := range nodes(t) {
+		name := version(t, node)
+		for kind, want := range map[string]struct {
+			raised []string
+			place  string
+		}{
+			"missing":       {[]string{missing}, "opens at frames.js:210"},
+			"later":         {[]string{"RangeError: bad chunk  at frames.js:211"}, "fails at frames.js:211 (no longer on the stack)"},
+			"address":       {[]string{"Error: listen EADDRNOTAVAIL: address not available 203.0.113.7:1 { code: 'EADDRNOTAVAIL', errno: -99, syscall: 'listen', address: '203.0.113.7', port: 1 } at node:events"}, "(Node's own: no call of the program is known)"},
+			"rejectsObject": {[]string{rejected + " { code: 'ERR_UNHANDLED_REJECTION' } at ", "Object: { code: 7, order: { id: 3 } }  at "}, "(Node's own: no call of the program is known)"},
+			"failsInWorker": {[]string{"JobError: no job { job: { id: 9 } } at frames.js:217"}, "works at frames.js:217 (no longer on the stack)"},
+			"detailed":      {[]string{"AggregateError: all { [errors]: [ [Error: one], [TypeError: two] ], code: 'EX', 'odd key': null, self: [Circular], run: [Function: f], errno: -5 } at frames.js:224"}, "gives at frames.js:224"},
+			"invalid":       {[]string{"TypeError [ERR_INVALID_ARG_TYPE]: The \"size\" argument must be of type number. Received type string ('three') { code: 'ERR_INVALID_ARG_TYPE' } at frames.js:226"}, "asks at frames.js:226"},
+		} {
+			t.Run(name+" "+kind, func(t *testing.T) {
+				t.Parallel() // it waits for the kernel to write a core
+				core, _ := die(t, node, []string{kind, "--abort-on-uncaught-exception"})
+				target, r := analyze(t, core)
+				var got []string
+				for _, x := range r.Crash.Raised {
+					at := filepath.Base(x.File)
+					if at == "frames.js" {
+						at += fmt.Sprint(":", x.Line)
+					} else if strings.HasPrefix(x.File, "node:") {
+						at, _, _ = strings.Cut(x.File, ".")
+					} else {
+						at = ""
+					}
+					if strings.HasPrefix(name, "v18") { // which has the properties in another order
+						x.Details = strings.Replace(x.Details, "syscall: 'open', code: 'ENOENT'", "code: 'ENOENT', syscall: 'open'", 1)
+					}
+					got = append(got, x.Type+": "+x.Message+" "+x.Details+" at "+at)
+				}
+				if !slices.Equal(got, want.raised) {
+					t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want.raised, "\n"))
+				}
+				var text strings.Builder
+				report.WriteText(&text, r, report.TextOptions{Width: 200})
+				if !strings.Contains(text.String(), want.place+", thread ") {
+					head, _, _ := strings.Cut(text.String(), "\nThread")
+					t.Errorf("the report points elsewhere than to %q:\n%s", want.place, head)
+				}
+				recordRaised(t, target)
+			})
+		}
+	}
+}
+
+// recordRaised records the exception of the thread that crashed, with -record.
+func recordRaised(t *testing.T, target *corewalk.Target) {
+	w, err := target.NewWalker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	s, _ := w.WalkStack(unwind.NullThread)
+	for range target.Tasks(context.Background(), func(p *tasks.Process) (tasks.Runtime, error) { v8.RecordRaised(t, p, s); return nil, nil }) {
+		break
 	}
 }
 
@@ -167,7 +234,7 @@ func TestCauses(t *testing.T) {
 			_, r := analyze(t, core)
 			var got []string
 			for _, x := range r.Crash.Raised {
-				got = append(got, x.Relation+" "+x.Type+": "+x.Message)
+				got = append(got, x.Relation+" "+x.Type+": "+x.Message+x.Details) // a cause is told by itself
 			}
 			want := []string{" Error: no offer", "cause RangeError: too low"}
 			if circle {

@@ -24,8 +24,19 @@ func Place(frames []report.Frame, ended bool, helper func(*report.Frame) bool) (
 	if ended || len(frames) > 0 && ruleOf(&c, &frames[0]).cuts() {
 		from = machinery(&c, frames)
 	}
+	// Of CPython's own functions that led to an access by ctypes, the first is the place if none runs a call of Python.
+	foreign, led := false, -1
 	for i := from; i < len(frames); i++ {
 		f := &frames[i]
+		if foreign && interprets(f) && !strings.HasPrefix(f.Function, runsPython) {
+			if led < 0 {
+				led = i
+			}
+			continue
+		}
+		if led >= 0 && (f.Language == "" && !interprets(f)) {
+			return led, true
+		}
 		if f.Trust == report.TrustScan {
 			return 0, false
 		}
@@ -45,12 +56,16 @@ func Place(frames []report.Frame, ended bool, helper func(*report.Frame) bool) (
 		case r != nil && (r.action == actLast || r.action == actKeep):
 			return i, true
 		case r != nil, helper(f):
+			foreign = foreign || r != nil && strings.Contains(strings.ToLower(baseName(f.Module)), "_ctypes")
 			continue
 		}
 		return i, true
 	}
-	return 0, false
+	return max(led, 0), led >= 0
 }
+
+// runsPython begins the names of the functions that run the calls of Python.
+const runsPython = "_PyEval_EvalFrame"
 
 // machinery returns the number of frames that are machinery.
 func machinery(c *Cache, frames []report.Frame) (end int) {

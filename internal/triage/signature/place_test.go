@@ -17,6 +17,9 @@ func TestPlace(t *testing.T) {
 	const none = -1
 	python := report.Frame{Function: "pay", Language: "python", Source: report.Source{File: "shop.py"}}
 	pythonAbort := report.Frame{Function: "abort", Module: "/lib/libc.so.6", Language: "python", Source: report.Source{File: "shop.py"}}
+	ctypes, setattr := report.Frame{Function: "i_set", Module: "/x/_ctypes.cpython-312-x86_64-linux-gnu.so"}, report.Frame{Function: "PyObject_SetAttr", Module: "/x/libpython3.12.so.1.0"}
+	eval := setattr
+	eval.Function = "_PyEval_EvalFrameDefault"
 	patch, patched := frame("f"), frame("f")
 	patch.Function, patch.Source, patched.Trust = "f_dyninst", report.Source{}, report.TrustInstrumentation
 	for _, c := range []struct {
@@ -32,6 +35,11 @@ func TestPlace(t *testing.T) {
 		{"a hook of abort's, still alive", false, []report.Frame{frame("raise" + libc), frame("on_abort"), frame("abort" + libc), frame("f")}, 3},
 		{"a frame of Python", false, []report.Frame{python, frame("f")}, 0},
 		{"a frame of Python with a name of machinery", true, []report.Frame{frame("abort" + libc), frame("helper"), pythonAbort, frame("f")}, 1},
+		{"an access by ctypes", false, []report.Frame{ctypes, setattr, setattr, eval, frame("main")}, 3},
+		{"an access by ctypes, of no call", false, []report.Frame{ctypes, setattr, setattr, frame("main")}, 1},
+		{"an access by ctypes, at the end", false, []report.Frame{ctypes, setattr, setattr}, 1},
+		{"an access by ctypes, and a call of Python", false, []report.Frame{ctypes, setattr, python}, 2},
+		{"a function of CPython", false, []report.Frame{setattr, eval}, 0},
 		{"code in place of a function", false, []report.Frame{patch, patched, frame("f")}, 1},
 		{"code in place of the last function", false, []report.Frame{patch, patched}, 1},
 		{"code with a line, in place of a function", false, []report.Frame{frame("f"), patched}, 0},

@@ -38,7 +38,13 @@ func (b *builder) layOut(o *Object, t *types.Type) ([]types.Extent, error) {
 
 // follow moves o to the elements of an array, or to the characters of a string, with DW_AT_data_location.
 func (b *builder) follow(o *Object, t *types.Type) error {
-	addr, err := b.f.NumberOf(o.Addr, t.Ref.Unit, &t.DataLocation)
+	addr, err, ok := uint64(0), error(nil), false
+	if !o.Mem {
+		addr, err, ok = b.inPieces(o, &t.DataLocation)
+	}
+	if !ok {
+		addr, err = b.f.NumberOf(o.Addr, t.Ref.Unit, &t.DataLocation)
+	}
 	if err != nil {
 		return err
 	}

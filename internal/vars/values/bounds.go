@@ -48,6 +48,9 @@ func (f *objectFrame) Number(u *dwarf.Unit, v *dwarf.Value) (uint64, error) {
 		}
 		return n, err
 	}
+	if n, err, ok := f.b.inPieces(o, v); ok {
+		return n, err
+	}
 	return f.b.f.Number(u, v)
 }
 

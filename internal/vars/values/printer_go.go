@@ -134,7 +134,7 @@ const (
 func (b *builder) goFollowed(o *Object, t *types.Type, addr uint64, depth int) *Value {
 	elem := t.Target()
 	switch s := elem.Strip(); {
-	case addr == 0 || !t.Pointer() || depth >= b.opts.MaxDepth || b.opts.Raw || goHeadered(goNamed(o.Type)),
+	case goShape(o.Type), addr == 0 || !t.Pointer() || depth >= b.opts.MaxDepth || b.opts.Raw || goHeadered(goNamed(o.Type)),
 		s.Tag == 0 || s.Pointer() || s.Tag == dwarf.TagSubroutineType,
 		strings.HasPrefix(s.BareName, "runtime.") || strings.HasPrefix(s.BareName, "internal/"):
 		return nil
@@ -164,6 +164,20 @@ func (b *builder) goFollowed(o *Object, t *types.Type, addr uint64, depth int) *
 	}
 	v.Text, v.typ, v.Addr, v.printed = mark, o.Type, 0, false
 	return v
+}
+
+// goShape reports whether a type stands for all pointers in a generic function: what they point to is not what it says.
+func goShape(t *types.Type) bool {
+	for range types.MaxChain {
+		if strings.HasPrefix(t.BareName, "go.shape.*") {
+			return true
+		}
+		if !t.Transparent() {
+			break
+		}
+		t = t.Target()
+	}
+	return false
 }
 
 // goNamed returns the type that says whether t is a map or a channel.

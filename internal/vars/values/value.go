@@ -152,6 +152,9 @@ func (b *builder) search(n int) error {
 // Failed returns a value of type t that is not known.
 func Failed(t *types.Type, err error) *Value { return &Value{typ: t, Err: err} }
 
+// Told returns the value of a variable of which a text is all that there is to say.
+func Told(t *types.Type, text string) *Value { return &Value{typ: t, Text: text} }
+
 func (b *builder) text(o *Object, s string) *Value {
 	v := &Value{Text: s, typ: o.Type}
 	if o.Mem {

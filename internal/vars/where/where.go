@@ -114,7 +114,8 @@ type Held struct {
 	Function   string // that has it: the one of the frame or one inlined there; "" for one without a name
 	Path       string // of the part: ".head.next"; "" for the whole
 	Type       *types.Type
-	Of         any // the variable itself, for the Frame that found it
+	Whole      *types.Type // of the variable; nil where nobody looked for a part
+	Of         any         // the variable itself, for the Frame that found it
 }
 
 // Name is the variable's name with the part's path.

@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 
+	"github.com/corewalk/corewalk/internal/code/provenance"
 	"github.com/corewalk/corewalk/report"
 )
 
@@ -31,6 +32,11 @@ func (c *crash) findGoDivisor() []report.Cause {
 	v, reg, size := caller.code.Zero(caller.state.PC)
 	if v == nil {
 		return nil
+	}
+	if v.Kind == provenance.Load { // of which the name is that of the whole slice
+		if whole, length := caller.sized(provenance.Operand{Value: v, Reg: reg, At: v.At}); whole != "" {
+			return []report.Cause{{Text: length + "(" + whole + ") = 0, in " + caller.call.Name, Confidence: report.Likely}}
+		}
 	}
 	b := t.trace(suspect{w: caller, v: v, reg: reg, divides: true, size: size})
 	if b == nil {

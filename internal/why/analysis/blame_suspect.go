@@ -106,6 +106,9 @@ func operand(inst *disasm.Inst, regs *arch.RegSet, addr uint64, a *arch.Arch) (d
 	return disasm.MemOperand{}, false
 }
 
+// firstPage is the size of the page at address 0, which is never mapped.
+const firstPage = 4096
+
 // badRegister returns the register of an operand whose value is to blame; NoReg if that is in doubt.
 func (t *tracer) badRegister(m *disasm.MemOperand, regs *arch.RegSet) arch.Reg {
 	if m.Segment != arch.NoReg || m.BitIndex != arch.NoReg || m.Vector || m.Opaque {
@@ -123,6 +126,9 @@ func (t *tracer) badRegister(m *disasm.MemOperand, regs *arch.RegSet) arch.Reg {
 		return arch.NoReg
 	}
 	if m.Base == arch.NoReg || m.Base == t.in.arch.SP || m.RIPRelative {
+		if m.Base == arch.NoReg && m.Scale > 1 && m.Disp >= 0 && m.Disp < firstPage && index < firstPage {
+			return arch.NoReg // an element of what the compiler knew to be null
+		}
 		return m.Index
 	}
 	base, ok := regs.Get(m.Base)

@@ -320,6 +320,7 @@ func (t *tracer) index(w *witness, v *provenance.Value, value uint64) (*provenan
 		if rest%scale != 0 {
 			return none()
 		}
+		t.indexOf(w, v, index, rest/scale)
 		return index, w, rest / scale, true
 	}
 	base := w.code.Before(v.At, provenance.Reg(v.Base))
@@ -332,12 +333,38 @@ func (t *tracer) index(w *witness, v *provenance.Value, value uint64) (*provenan
 		return none() // which alone is not the value
 	case t.mapped(b) && !t.mapped(i):
 		t.unsure(bx && ix)
+		t.indexOf(w, v, index, i)
 		return index, w, i, true
 	case scale == 1 && t.mapped(i) && !t.mapped(b), b == 0 && i != 0:
 		t.unsure(bx && ix)
+		t.summand(w, v, base, v.Base, b)
 		return base, w, b, true
 	}
 	return none()
+}
+
+// indexOf adds the step for the index that a sum was made of, if the expression has it.
+func (t *tracer) indexOf(w *witness, v, index *provenance.Value, value uint64) {
+	n := w.name(index, v.At, v.Index, 0)
+	if len(t.out.Steps) > 0 || n.held == nil || n.held.Path != "" || !strings.Contains(t.out.Expression, "["+n.text+"]") {
+		return
+	}
+	s, held := w.step(report.BlameIndex, v.At), report.Addr(value)
+	s.Name, s.Value = n.text, &held
+	t.add(s)
+}
+
+// summand adds the step for the pointer that a sum was made of, if it is a variable: code that is not optimised reads it only to add to it.
+func (t *tracer) summand(w *witness, v, of *provenance.Value, reg arch.Reg, value uint64) {
+	n := w.name(of, v.At, reg, 0)
+	if len(t.out.Steps) > 0 || n.held == nil || n.held.Path != "" || n.typ == nil || !n.typ.IsPointer() {
+		return
+	}
+	t.uses(w, &n)
+	s := t.variable(w, n, v.At)
+	held := report.Addr(value)
+	s.Value = &held
+	t.add(s)
 }
 
 func (t *tracer) unsure(exact bool) {

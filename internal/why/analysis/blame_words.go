@@ -30,6 +30,9 @@ func roleOf(s *report.BlameStep) string {
 	return s.Role + " of " + s.Function
 }
 
+// kindOfNumbers has the bad value written as a number, and not as an address.
+const kindOfNumbers = "number"
+
 // blameText describes the whole trace: "p->next where p = 0x0, local of list_pop at list.c:41; read from
 // q->first at list.c:40". kind is the crash's.
 func blameText(b *report.Blame, kind string) string {
@@ -84,6 +87,8 @@ func blameText(b *report.Blame, kind string) string {
 		head += who + " = 0" // a number
 	case kind == report.CrashDivOverflow:
 		head += who + " = -1"
+	case kind == kindOfNumbers:
+		head += who + " = " + strconv.FormatInt(int64(value), 10)
 	default:
 		head += fmt.Sprintf("%s = %#x", who, uint64(value))
 	}

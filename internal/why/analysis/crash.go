@@ -45,6 +45,8 @@ type crash struct {
 		goFault   fact[*fault]
 		nilMap    fact[[]report.Cause]
 		goDivisor fact[[]report.Cause]
+		goBounds  fact[[]report.Cause]
+		goNamed   fact[[]report.Cause]
 		caught    fact[*caughtFault]
 		verdict   fact[verdict]
 		noticed   fact[*int]
@@ -146,7 +148,7 @@ func (c *crash) causes() []report.Cause {
 	case w.told == asReason && w.Finding != "":
 		found = []report.Cause{{Text: w.Finding, Confidence: report.Certain}}
 	}
-	first = slices.Concat(first, c.nilMap(), c.goDivisor())
+	first = slices.Concat(first, c.nilMap(), c.goDivisor(), c.goBounds(), c.goNamed())
 	if h := c.handled(); h != nil && c.caught() == nil {
 		handled = []report.Cause{{Text: h.text, Confidence: report.Likely}}
 	}

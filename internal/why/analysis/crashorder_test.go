@@ -40,11 +40,13 @@ var crashQuestions = []struct {
 	{"own", func(_ context.Context, c *crash) string { return faultText(c.own()) }},
 	{"words", func(_ context.Context, c *crash) string {
 		w := c.words()
-		return fmt.Sprint(w.told, asJSON(&report.Crash{Message: w.Message, Reason: w.Reason, MessageSource: w.Source, Thrown: thrown(w.Thrown), Raised: handling(w.Handling, w.Sure)}), w.Raised, w.Stack, w.Finding)
+		return fmt.Sprint(w.told, asJSON(&report.Crash{Message: w.Message, Reason: w.Reason, MessageSource: w.Source, Thrown: thrown(w.Thrown), Raised: c.handling(w.Handling, w.Sure)}), w.Raised, w.Stack, w.Finding)
 	}},
 	{"goFault", func(_ context.Context, c *crash) string { return faultText(c.goFault()) }},
 	{"nilMap", func(_ context.Context, c *crash) string { return fmt.Sprint(c.nilMap()) }},
 	{"goDivisor", func(_ context.Context, c *crash) string { return fmt.Sprint(c.goDivisor()) }},
+	{"goBounds", func(_ context.Context, c *crash) string { return fmt.Sprint(c.goBounds()) }},
+	{"goNamed", func(_ context.Context, c *crash) string { return fmt.Sprint(c.goNamed()) }},
 	{"caught", func(_ context.Context, c *crash) string {
 		k := c.caught()
 		if k == nil {

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
@@ -40,7 +41,31 @@ func (c *crash) findGoFault() *fault {
 		}
 	}
 	why := reason.Why(ci)
-	return c.faultOf(physical, &inst, &ci.Regs, &why).countedFrom(physical)
+	out := c.faultOf(physical, &inst, &ci.Regs, &why).countedFrom(physical)
+	if ran && out.blame == nil && ci.Signal.HasAddr {
+		out.causes = append(out.causes, c.goElement(physical, &inst, f.Addr)...)
+	}
+	return out
+}
+
+// goElement names the element of a slice that an instruction accessed, where its pointer or index is not known any more.
+func (c *crash) goElement(physical int, inst *disasm.Inst, addr arch.Address) []report.Cause {
+	m := inst.Mem()
+	if m == nil || m.Base == arch.NoReg || m.Segment != arch.NoReg || m.Opaque || m.Vector || c.opts.NoBlame {
+		return nil
+	}
+	t := &tracer{in: c.question, stack: c.stack[physical:], out: report.Blame{Confidence: report.Likely}}
+	defer t.close()
+	w := t.witness(0, nil)
+	if w == nil || w.vars == nil {
+		return nil
+	}
+	n := w.target(w.state.PC, m.Base, m.Index, m.Scale, m.Disp, int(m.Size), 0)
+	text := goText(n.text)
+	if !strings.Contains(text, "[") || n.doubt || len(n.arms) > 0 {
+		return nil
+	}
+	return []report.Cause{{Text: text + " at 0x" + strconv.FormatUint(addr, 16) + ", in " + w.call.Name, Confidence: report.Likely}}
 }
 
 // siKernel is the code of faults without an address: an address that no memory can have.

@@ -194,7 +194,7 @@ func (c *crash) shown(ctx context.Context) shown {
 func (c *crash) raised(ctx context.Context) []report.Raised {
 	return c.known.raised.of(func() []report.Raised {
 		w := c.words()
-		list := handling(w.Handling, w.Sure)
+		list := c.handling(w.Handling, w.Sure)
 		if c.naming == nil {
 			return list
 		}
@@ -205,7 +205,7 @@ func (c *crash) raised(ctx context.Context) []report.Raised {
 				continue
 			}
 			for _, e := range raiser.Raised(c.died()) {
-				list = append(list, report.Raised{Language: e.Language, Type: e.Type, Message: e.Message, Function: e.Function,
+				list = append(list, report.Raised{Language: e.Language, Type: e.Type, Message: e.Message, Details: e.Details, Function: e.Function,
 					File: e.File, Line: e.Line, Handled: e.Handled, Relation: e.Relation})
 			}
 		}
@@ -221,6 +221,7 @@ func (in *naming) addCalls(t *report.Thread, frames []*unwind.Frame, list []task
 	if look != nil {
 		crash, moved = *look, *look
 	}
+	ended := slices.ContainsFunc(list, func(st tasks.Stretch) bool { return st.Ended && len(st.Calls) > 0 })
 	at := 0
 	copyTo := func(physical int, st *tasks.Stretch) { // of st, if it is one's
 		for ; at < len(t.Frames) && t.Frames[at].Physical < physical; at++ {
@@ -275,7 +276,7 @@ func (in *naming) addCalls(t *report.Thread, frames []*unwind.Frame, list []task
 			moved = first
 			crash = -1 // also where the native frames between have no names, and one that called all this was taken for the place
 		}
-		if crash >= 0 && crash < len(t.Frames) && len(out) > first && inStretch(&t.Frames[crash], st) {
+		if crash >= 0 && crash < len(t.Frames) && len(out) > first && !ended && inStretch(&t.Frames[crash], st) {
 			moved = first
 			crash = -1
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 	"slices"
+	"strings"
 )
 
 // Signals with which programs end themselves: abort, and the instructions that compilers and handlers of fatal
@@ -138,16 +139,31 @@ func thrown(list []message.Thrown) (all []report.Thrown) {
 }
 
 // handling describes the exceptions of Ada that code of the crashed thread handles, or raises again unless that is sure.
-func handling(list []message.Thrown, sure bool) (all []report.Raised) {
+func (c *crash) handling(list []message.Thrown, sure bool) (all []report.Raised) {
 	for i := range list {
 		out := report.Raised{Language: "ada", Type: list[i].Type, Handled: sure}
-		out.File, out.Line, out.Message = message.AdaPlace(list[i].What)
+		if out.File, out.Line, out.Message = message.AdaPlace(list[i].What); out.File == "" {
+			out.Function, out.File, out.Line = c.raisedAt(list[i].Trace)
+		}
 		if i > 0 {
 			out.Relation = "context"
 		}
 		all = append(all, out)
 	}
 	return all
+}
+
+// raisedAt is where the youngest of the calls in which an exception was raised is. Of others nothing tells that they raised it.
+func (c *crash) raisedAt(trace []unwind.Address) (function, file string, line int) {
+	lookup, ok := c.Walker.SymbolLookup().(unwind.CallLookup)
+	if !ok || len(trace) == 0 {
+		return "", "", 0
+	}
+	calls, err := lookup.LookupCalls(trace[0], nil)
+	if err != nil || len(calls) == 0 || calls[0].Line == 0 {
+		return "", "", 0
+	}
+	return calls[0].Name, calls[0].File, calls[0].Line
 }
 
 // thrownAt returns the frame to look at of an uncaught exception: the one that threw, not the handler that ends the program,
@@ -317,6 +333,9 @@ func (c *crash) stackOf(frames []*unwind.Frame, named []report.Frame) []message.
 		}
 		if f.Function != "" && !f.Tail && at < len(out) {
 			out[at].Names = append(out[at].Names, f.Function)
+			if strings.HasPrefix(f.Symbol, "_ada_") { // a procedure of no package, which only this tells from one of C
+				out[at].Names = append(out[at].Names, f.Symbol)
+			}
 		}
 	}
 	return out

@@ -47,6 +47,9 @@ func nameless(r *report.Report, release func(file, path string) []byte) {
 		of, installed := installedBy(m, release)
 		switch {
 		case names.frames[m.Path] > 0:
+			if lines.frames[m.Path] > 0 { // the stack shows some
+				names.exported++
+			}
 			names.add(m, of)
 		case installed && m.BuildID != "":
 			lines.add(m, of)
@@ -54,7 +57,15 @@ func nameless(r *report.Report, release func(file, path string) []byte) {
 		delete(names.frames, m.Path) // it may be listed twice
 		delete(lines.frames, m.Path)
 	}
-	names.warn(r, "names", "symbols")
+	lack := "symbols"
+	switch {
+	case names.exported == 0 || names.exported < names.n:
+	case names.n == 1:
+		lack = "symbols but those that it exports"
+	default:
+		lack = "symbols but those that they export"
+	}
+	names.warn(r, "names", lack)
 	lines.warn(r, "lines", "debug information")
 }
 
@@ -75,6 +86,7 @@ type without struct {
 	frames     map[string]int // of the stack, by the paths of modules
 	names, ids []string
 	all, n     int
+	exported   int           // modules that have names of some frames
 	of         *distribution // whose packages have them all; nil if that is not known
 }
 

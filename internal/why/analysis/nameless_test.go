@@ -27,7 +27,11 @@ func TestNameless(t *testing.T) {
 		advice  string
 	}{
 		{"one", []report.Frame{frame("/bin/prog", ""), frame("/bin/prog", "main")}, []report.Module{module("/bin/prog", exports, found, "ab12"), module("/bin/prog", exports, found, "ab12")},
-			"1 frame of the stack has no names: prog has no symbols", "build-ids: prog ab12"},
+			"1 frame of the stack has no names: prog has no symbols but those that it exports", "build-ids: prog ab12"},
+		{"two with names", []report.Frame{frame("/bin/a", ""), frame("/bin/a", "x"), frame("/bin/b", ""), frame("/bin/b", "y")}, []report.Module{module("/bin/a", exports, found, "1"), module("/bin/b", exports, found, "2")},
+			"2 frames of the stack have no names: a, b have no symbols but those that they export", "build-ids: a 1, b 2"},
+		{"one of two with names", []report.Frame{frame("/bin/a", ""), frame("/bin/a", "x"), frame("/bin/b", "")}, []report.Module{module("/bin/a", exports, found, "1"), module("/bin/b", exports, found, "2")},
+			"2 frames of the stack have no names: a, b have no symbols", "build-ids: a 1, b 2"},
 		{"several", []report.Frame{frame("/bin/a", ""), frame("/lib/b", ""), frame("/lib/b", ""), frame("/lib/c", ""), frame("/lib/d", ""), frame("/lib/e", "")},
 			[]report.Module{module("/bin/a", report.SymbolsNone, found, "1"), module("/lib/b", exports, report.ModuleNoID, ""), module("/lib/c", exports, found, "3"), module("/lib/d", exports, found, "4"), module("/lib/e", exports, found, "5")},
 			"6 frames of the stack have no names: a, b, c, d and 1 more have no symbols", "build-ids: a 1, c 3, d 4 (corewalk info --missing=stack lists them all)"},

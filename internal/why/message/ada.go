@@ -372,7 +372,29 @@ func (p *Process) adaOccurrence(addr arch.Address) (adaException, bool) {
 	if said == nil {
 		return adaException{}, false
 	}
-	return adaException{id: id, Thrown: Thrown{Type: name, What: latin(said), HasWhat: n > 0, Runtime: GNAT, Object: addr}}, true
+	return adaException{id: id, Thrown: Thrown{Type: name, What: latin(said), HasWhat: n > 0, Runtime: GNAT, Object: addr, Trace: p.adaTrace(addr)}}, true
+}
+
+// maxAdaTrace is the most calls that an occurrence has room for (Max_Tracebacks).
+const maxAdaTrace = 50
+
+// adaTrace reads the calls in which an exception was raised, the youngest first: a program that was bound with -E keeps them. Behind the message are whether it
+// was raised, a number, how many calls there are, and their addresses.
+func (p *Process) adaTrace(occurrence arch.Address) (out []arch.Address) {
+	w := uint64(p.Arch.WordSize)
+	at := occurrence + 2*w + 4 + maxAdaMessage
+	n, ok := p.Uint(at+8, 4)
+	if !ok || n > maxAdaTrace {
+		return nil
+	}
+	for i := range n {
+		pc, ok := p.LookupWord(at + 12 + i*w)
+		if !ok || pc == 0 {
+			return nil
+		}
+		out = append(out, pc)
+	}
+	return out
 }
 
 // adaName reads the name of an exception from its Exception_Data.

@@ -165,6 +165,8 @@ type Thrown struct {
 	Template string
 	Runtime  string
 	Object   arch.Address
+	// Trace are the calls in which an exception of Ada was raised, the youngest first, if the program keeps them.
+	Trace []arch.Address
 
 	full    string // the type's name as the run-time library prints it
 	derived bool   // from std::exception

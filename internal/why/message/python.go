@@ -19,6 +19,9 @@ func pythonWords(p *Process) Words {
 			if parts = p.fatalPassedOn(i, named); parts == nil {
 				parts = p.fatalGiven(i, named)
 			}
+			if parts == nil && !named {
+				parts = p.fatalForeign(i)
+			}
 		}
 		if parts != nil {
 			w.Message += ": " + strings.Join(parts, ": ")
@@ -60,6 +63,31 @@ func (p *Process) fatalGiven(i int, named bool) []string {
 		return nil
 	}
 	return p.fatalTexts(first, msg)
+}
+
+// fatalForeign is what frame i was called with by libffi, which ctypes has call it: ffi_call takes a list of pointers to the arguments.
+func (p *Process) fatalForeign(i int) []string {
+	const between = 4 // functions of libffi without names
+	const values = 3  // the argument of ffi_call
+	for k := i + 1; k < len(p.Stack) && k <= i+between; k++ {
+		if !p.Stack[k].is("ffi_call") {
+			continue
+		}
+		list, ok := p.Argument(k+1, values, true)
+		if !ok {
+			return nil
+		}
+		at, ok := p.LookupWord(list)
+		if !ok {
+			return nil
+		}
+		text, ok := p.LookupWord(at)
+		if !ok {
+			return nil
+		}
+		return p.fatalTexts(text)
+	}
+	return nil
 }
 
 // fatalTexts reads texts; nil if one is none.

@@ -1,13 +1,14 @@
 package message
 
 import (
+	"encoding/binary"
 	"testing"
 
 	"github.com/corewalk/corewalk/unwind"
 )
 
 func TestPythonWords(t *testing.T) {
-	const name, text, binary = fakeBase + 0x100, fakeBase + 0x200, fakeBase + 0x300
+	const name, text, notText = fakeBase + 0x100, fakeBase + 0x200, fakeBase + 0x300
 	const unsure = 1 << 63 // of a value that is not certain
 	type passed struct {
 		frame, n int
@@ -33,7 +34,7 @@ func TestPythonWords(t *testing.T) {
 		"passed on, a name alone":      {"_Py_FatalErrorFunc", values{passes(1): 1, passes(2): name}, "Fatal Python error"},
 		"passed on, no name wanted":    {"Py_FatalError", values{passes(1): 1, passes(2): name, passes(3): text}, "Fatal Python error"},
 		"passed on, a name is wanted":  {"_Py_FatalErrorFunc", values{passes(1): 1, passes(2): 0, passes(3): text}, "Fatal Python error"},
-		"no text":                      {"Py_FatalError", values{given(0): binary}, "Fatal Python error"},
+		"no text":                      {"Py_FatalError", values{given(0): notText}, "Fatal Python error"},
 		"an empty text":                {"Py_FatalError", values{given(0): fakeBase + 0x400}, "Fatal Python error"},
 		"given, perhaps":               {"Py_FatalError", values{given(0): text | unsure}, "Fatal Python error"},
 		"given a name, and perhaps":    {"_Py_FatalErrorFunc", values{given(0): name, given(1): text | unsure}, "Fatal Python error"},
@@ -54,6 +55,40 @@ func TestPythonWords(t *testing.T) {
 		p.Argument = func(frame, n int, direct bool) (uint64, bool) {
 			v, ok := c.args[passed{frame, n, direct}]
 			return v &^ unsure, ok && v&unsure == 0
+		}
+		if got := pythonWords(p); got.Message != c.want {
+			t.Errorf("%s: %q, want %q", what, got.Message, c.want)
+		}
+	}
+	for what, c := range map[string]struct {
+		stack []string
+		list  uint64
+		ok    bool
+		want  string
+	}{
+		"by libffi":        {[]string{"abort", "Py_FatalError", "", "", "ffi_call", "callproc"}, fakeBase + 0x10, true, bare},
+		"perhaps":          {[]string{"abort", "Py_FatalError", "", "", "ffi_call", "callproc"}, fakeBase + 0x10, false, "Fatal Python error"},
+		"no list":          {[]string{"abort", "Py_FatalError", "", "", "ffi_call", "callproc"}, 8, true, "Fatal Python error"},
+		"no argument":      {[]string{"abort", "Py_FatalError", "", "", "ffi_call", "callproc"}, fakeBase + 0x18, true, "Fatal Python error"},
+		"no text there":    {[]string{"abort", "Py_FatalError", "", "", "ffi_call", "callproc"}, fakeBase + 0x20, true, "Fatal Python error"},
+		"not by libffi":    {[]string{"abort", "Py_FatalError", "", "", "callproc", "callproc"}, fakeBase + 0x10, true, "Fatal Python error"},
+		"from further off": {[]string{"abort", "Py_FatalError", "", "", "", "", "ffi_call", "callproc"}, fakeBase + 0x10, true, "Fatal Python error"},
+		"with a name":      {[]string{"abort", "_Py_FatalErrorFunc", "", "", "ffi_call", "callproc"}, fakeBase + 0x10, true, "Fatal Python error"},
+	} {
+		m := make(fakeMemory, 0x500)
+		binary.LittleEndian.PutUint64(m[0x10:], fakeBase+0x40) // a list, of which the argument is a text
+		binary.LittleEndian.PutUint64(m[0x40:], text)
+		binary.LittleEndian.PutUint64(m[0x18:], 8)
+		binary.LittleEndian.PutUint64(m[0x20:], fakeBase+0x48)
+		binary.LittleEndian.PutUint64(m[0x48:], notText)
+		copy(m[0x200:], "no heap\n")
+		copy(m[0x300:], "\x01\x02")
+		p := m.process(nil)
+		for _, f := range c.stack {
+			p.Stack = append(p.Stack, Frame{Frame: new(unwind.Frame), Names: []string{f}})
+		}
+		p.Argument = func(frame, n int, direct bool) (uint64, bool) {
+			return c.list, c.ok && n == 3 && direct && c.stack[frame-1] == "ffi_call"
 		}
 		if got := pythonWords(p); got.Message != c.want {
 			t.Errorf("%s: %q, want %q", what, got.Message, c.want)

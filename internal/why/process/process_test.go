@@ -233,6 +233,7 @@ func TestStartedTitle(t *testing.T) {
 		{"over the only argument", []string{"/usr/sbin/x"}, []string{"A=1"}, "work", 0, 12, nil, []string{"work"}, []string{"A=1"}, false},
 		{"over variables", []string{"./x", "y"}, []string{"A=1", "B=2", "C=3"}, "a long ti=t", 0, 12, nil, []string{"a long ti=t"}, []string{"C=3"}, false},
 		{"over variables, of the only argument", []string{"./x"}, []string{"A=1", "B=2"}, "a title", 0, 8, nil, []string{"a title"}, []string{"B=2"}, false},
+		{"ended behind the first", []string{"./sshd", "-p", "22"}, []string{"A=1"}, "sshd -p 22 [on]", 0, 17, func(w []uint64) { w[2] = 0 }, []string{"sshd -p 22 [on]"}, nil, false},
 		{"to the end of a variable", []string{"./x"}, []string{"AB=1", "B=2"}, "title", 0, 8, nil, []string{"title"}, []string{"B=2"}, false},
 	} {
 		mem, auxv := start(arch.AMD64, c.args, c.env, c.change)

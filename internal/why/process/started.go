@@ -41,7 +41,8 @@ func Started(mem arch.Memory, a *arch.Arch, auxv libstate.Auxv) (args, env []str
 	if !ok {
 		return nil, nil, false, false
 	}
-	slices.Sort(argv) // the kernel lays them out as they were given; programs may have put the pointers into another order, as getopt does
+	argv = slices.DeleteFunc(argv, func(at arch.Address) bool { return at == 0 }) // sshd ends them behind the first
+	slices.Sort(argv)                                                             // the kernel lays them out as they were given; programs may have put the pointers into another order, as getopt does
 	args, env = r.strings(argv), r.strings(envp)
 	if r.whole(argv, args, envp) {
 		return args, env, true, true

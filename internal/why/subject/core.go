@@ -91,7 +91,7 @@ func (c coreSubject) Describe() report.Dump {
 	}
 	d.Command = c.Name()
 	// The core has only the first fifteen characters of the name; the file's name may be longer.
-	if exe := filepath.Base(c.ExecutablePath()); exe != "." && (d.Command == "" || len(d.Command) >= 15 && strings.HasPrefix(exe, d.Command)) {
+	if exe := filepath.Base(c.ExecutablePath()); exe != "." && (d.Command == "" || len(d.Command) >= 15 && strings.HasPrefix(exe, d.Command) || c.titled(d.Command) || startedAs(exe, c.Command())) {
 		d.Command = exe
 	}
 	cut, have, want := c.Truncated()
@@ -104,6 +104,25 @@ func (c coreSubject) Describe() report.Dump {
 		d.Time, d.TimeOfFile = st.ModTime(), true
 	}
 	return d
+}
+
+// titled reports whether a program's name is of its title. What the core has of the title may be cut: all of it is on the first stack.
+func (c coreSubject) titled(name string) bool {
+	return ofTitle(name, c.Command()) || strings.Contains(name, " ") && ofTitle(name, strings.Join(c.Started().Arguments, " "))
+}
+
+// startedAs reports whether a program was started by the name of its file: another name is what its first thread calls itself, as Node's does.
+func startedAs(exe, command string) bool {
+	first, _, _ := strings.Cut(command, " ")
+	return filepath.Base(first) == exe
+}
+
+// ofTitle reports whether a program's name is a piece of the title that a daemon wrote over its arguments: gdb takes what is behind the last slash of the first
+// argument, which then is all of the title.
+func ofTitle(name, title string) bool {
+	slash := strings.LastIndexByte(title, '/') + 1
+	const most = 15 // bytes that a core has room for
+	return name != "" && (title[slash:] == name || len(name) >= most && strings.HasPrefix(title[slash:], name)) && strings.Contains(title[:slash]+name, " ")
 }
 
 // Convert makes a minidump.

@@ -172,5 +172,13 @@ func main() {
 	link, _ := url.Parse("https://example.com:8080/path?q=1")
 	err := fmt.Errorf("load: %w", &fs.PathError{Op: "open", Path: "/etc/x", Err: errors.New("gone")})
 	ctx := context.WithValue(context.Background(), key("user"), "ann")
-	told(&person{"ann", &person{Name: "bob"}}, nil, number, link, err, ctx)
+	shaped(&person{Name: "eve"}, func() { told(&person{"ann", &person{Name: "bob"}}, nil, number, link, err, ctx) })
+}
+
+// shaped has a pointer of which Go's compiler says that it is one to a byte.
+//
+//go:noinline
+func shaped[T any](of T, then func()) {
+	then()
+	kept = append(kept, of)
 }

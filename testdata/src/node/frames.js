@@ -207,5 +207,22 @@ switch (kind) {
   case 'instance': { class Late { constructor() { this.by = 3; } } throw new Late(); }
   case 'collection': { class Late extends Map {} throw new Late([[1, 2]]); }
   case 'heap': (function hoards() { const keep = []; for (;;) keep.push({ a: [1, 2, 3], b: 'x' + keep.length }); })(); break;
+  case 'missing': (function opens(p) { fs.readFileSync(p, 'utf8'); })('/no/such/file'); break;
+  case 'later': (function fails(r) { r.destroy(new RangeError('bad chunk')); })(new (require('stream').Readable)({ read() {} })); break;
+  case 'address': require('net').createServer().listen(1, '203.0.113.7'); break;
+  case 'rejectsObject': (async function pays(order) { await null; throw { code: 7, order }; })({ id: 3 }); break;
+  case 'failsInWorker': new Worker(__filename, { argv: ['inWorkerFails'] }); break;
+  case 'inWorkerFails': {
+    class JobError extends Error { constructor(m, job) { super(m); this.name = 'JobError'; this.job = job; } }
+    (function works(n) { if (n === 0) throw new JobError('no job', { id: 9 }); works(n - 1); })(2);
+    break;
+  }
+  case 'detailed': (function gives() {
+    const e = new AggregateError([new Error('one'), new TypeError('two')], 'all');
+    Object.assign(e, { code: 'EX', 'odd key': null, self: e, run: function f() {}, errno: -5 });
+    Object.defineProperty(e, 'secret', { value: 1, enumerable: false });
+    throw e;
+  })(); break;
+  case 'invalid': (function asks(n) { Buffer.alloc(n); })('three'); break;
   default: throw new Error('no kind ' + kind);
 }

@@ -1,0 +1,3 @@
+module fixtures/go-bounds
+
+go 1.20

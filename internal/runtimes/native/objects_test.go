@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
@@ -156,6 +157,10 @@ func (s situation) describe(t *testing.T) string {
 	code := s.code
 	if code == 0 {
 		code = 0x1100
+	}
+	if c.sameRegister { // it stands at the call
+		regs.Set(a.PC, code)
+		p.regs[1], mem[code] = regs, binary.LittleEndian.Uint32([]byte(callCode(a)[0]))
 	}
 	for base, st := range map[uint64]stack{code: s.stack, 0x3000: s.other} {
 		for i, text := range st {
@@ -378,7 +383,7 @@ func TestObjects(t *testing.T) {
 
 		// languages
 		"future":                {situation{expected: 0x80000000, stack: stack{"syscall", "std::__atomic_futex_unsigned_base::_M_futex_wait_until", "work"}}, "future shared state of a std::future 0x4ff0"},
-		"latch":                 {situation{expected: 1, op: 0x800, stack: stack{"syscall", "std::__detail::__platform_wait<int>", "std::__atomic_base<int>::wait", "std::latch::wait", "work"}}, "barrier std::latch 0x5000"},
+		"latch":                 {situation{expected: 1, op: 0x180, stack: stack{"syscall", "std::__detail::__platform_wait<int>", "std::__atomic_base<int>::wait", "std::latch::wait", "work"}}, "barrier std::latch 0x5000"},
 		"atomic":                {situation{expected: 1, stack: stack{"syscall", "std::__detail::__platform_wait<int>", "std::__atomic_base<int>::wait", "work", "std::latch::wait"}}, "address std::atomic<int> 0x5000"},
 		"barrier, C++":          {situation{expected: 1, stack: stack{"syscall", "std::__tree_barrier<E>::wait", "std::barrier<E>::arrive_and_wait"}}, "barrier std::barrier 0x0"},
 		"read, Rust":            {situation{expected: 0x3fffffff, stack: stack{"syscall", "<std::sys::sync::rwlock::futex::RwLock>::read_contended"}}, "read-lock std::sync::RwLock 0x5000 [locked for writing]"},

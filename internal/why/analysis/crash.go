@@ -8,6 +8,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/triage/signature"
 	"github.com/corewalk/corewalk/internal/why/message"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/report"
@@ -157,6 +158,37 @@ func (c *crash) causes() []report.Cause {
 func (c *crash) verdict() verdict { return c.known.verdict.of(c.findVerdict) }
 
 func (c *crash) findVerdict() verdict {
+	v := c.unplaced()
+	if s := c.beyondHandler(); s != "" && !strings.Contains(v.reason, "handler") {
+		v.reason += ", in the handler of " + s
+	}
+	return v
+}
+
+// beyondHandler names the signal whose handler ended the program, if the place that is told is not in the handler but in what the signal interrupted, which
+// did not fail; "" if that is not so.
+func (c *crash) beyondHandler() string {
+	at := c.frame()
+	if at == nil || c.goEnd() != nil || c.caught() != nil {
+		return ""
+	}
+	for i := range c.named.Frames[:*at] {
+		switch f := &c.named.Frames[i]; {
+		case f.Signal == "":
+		case f.Signal == report.UnknownSignal:
+			return "a signal that is not known"
+		case signature.Synchronous(f.Signal):
+		case f.SignalConfidence != "":
+			return "a signal (" + f.SignalConfidence + " " + f.Signal + ")"
+		default:
+			return f.Signal
+		}
+	}
+	return ""
+}
+
+// unplaced is the verdict that does not look at the place.
+func (c *crash) unplaced() verdict {
 	if k := c.caught(); k != nil {
 		return k.verdict
 	}

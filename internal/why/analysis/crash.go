@@ -236,6 +236,9 @@ func (c *crash) signalled() verdict {
 			return verdict{report.CrashAbort, "raised by the program itself by " + by + ", not by abort"}
 		}
 		if c.raisedElsewhere() {
+			if c.Signal.PID == 0 { // nothing tells who sent it
+				return verdict{report.CrashSignal, "not raised by abort: sent from outside, by another thread, or by a handler that had returned"}
+			}
 			return verdict{report.CrashSignal, "sent by the program to itself, not by abort: by another thread, or by a handler that had returned"}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/corewalk/corewalk/internal/why/message"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -367,9 +368,26 @@ func (c *crash) findStop() *stop {
 		s.why = reason.WhyException(ci, *e)
 	} else {
 		ci.Signal = *c.Signal
+		if own := ci.Signal.PID != 0 && ci.Signal.PID == ci.Signal.OwnPID; own && reason.Faults(c.Numbers, ci.Signal.Number) {
+			ci.Left = c.trapLeft(&s.regs, ci.Signal.Numbers)
+		}
 		s.why = reason.Why(ci)
 	}
 	return s
+}
+
+// trapLeft is the exception that the frame of a signal has whose handler has returned to where registers are.
+func (c *crash) trapLeft(regs *arch.RegSet, numbers reason.Numbering) steppers.Trap {
+	left, _ := steppers.SignalLeft(c.Proc, regs)
+	d := reason.Delivery{Saved: left}
+	if left.HasInfo {
+		c.readInfo(&d)
+		d.Info.Numbers = numbers
+	}
+	if d.ByProcess() {
+		return steppers.Trap{}
+	}
+	return left.Trap
 }
 
 // A fault is one fault of the processor: address, instruction and the origin of the bad value.

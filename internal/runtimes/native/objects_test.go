@@ -268,7 +268,7 @@ func TestObjects(t *testing.T) {
 			"lock pthread_mutex_t 0x5000 [priority-inheriting] 2 certain"},
 		"x86":                       {situation{arch: arch.X86, expected: 2, stack: stack{"pthread_mutex_lock"}, mem: at1(8, 2, 12, 1, 16, 0x7777)}, "lock pthread_mutex_t 0x5000 [recursive] 2 certain"},
 		"once of x86":               {situation{arch: arch.X86, expected: 1, op: 0x80, stack: stack{"pthread_once"}}, "once pthread_once_t 0x5000"},
-		"robust, without names":     {situation{expected: 0x80000002, op: 0x100, stack: stack{"", "work"}, mem: at1(16, 0x90)}, "lock pthread_mutex_t 0x5000 [robust, shared] 2 certain"},
+		"robust, without names":     {situation{expected: 0x80000002, op: 0x100, stack: stack{"", "work"}, mem: at1(16, 0x90)}, "lock pthread_mutex_t 0x5000 [robust] 2 certain"},
 		"not robust, without names": {situation{expected: 0x80000002, stack: stack{"", "work"}, mem: at1(16, 0x80)}, "address  0x5000 unproved"},
 		"robust, of no thread":      {situation{expected: 0x80000003, stack: stack{"", "work"}, mem: at1(16, 0x90)}, "address  0x5000 unproved"},
 

@@ -61,3 +61,54 @@ func TestAsNow(t *testing.T) {
 		}
 	}
 }
+
+// What one of several values may have been read from is noted only for a pointer that leads nowhere, which is there as a whole. The same holds for what a register
+// that calls may have changed still leads to.
+func TestMayRead(t *testing.T) {
+	const (
+		base = "\x48\x8b\x73\x08"                 // mov rsi,[rbx+8]
+		ways = "\x84\xc9\x74"                     // test cl,cl; jz
+		word = "\x05\x48\x8b\x3e\xeb\x03\x48\x8b\x3a" // mov rdi,[rsi]; or mov rdi,[rdx]
+		half = "\x04\x8b\x3e\xeb\x02\x8b\x3a"         // mov edi,[rsi]; or mov edi,[rdx]
+		wild = 0x4141414141414141
+	)
+	o := openCase(t, fixture.Get(t, "amd64-vars-c-O0"))
+	mapped := uint64(o.crash(t, false, false).stack[0].RA())
+	for name, c := range map[string]struct {
+		value    uint64
+		holds    uint64
+		read     string
+		loose    bool
+		may, has bool
+	}{
+		"a wild pointer":         {wild, wild, word, false, true, true},
+		"changed since":          {wild, wild + 1, word, false, false, false},
+		"a small number":         {15, 15, word, false, false, false},
+		"one that may be chance": {0xffff, 0xffff, word, false, true, false},
+		"where there is memory":  {mapped, mapped, word, false, false, true},
+		"a part of it":           {wild, wild, word, true, false, false},
+		"half of a word":         {wild, wild, half, false, false, false},
+	} {
+		code := machine(base + ways + c.read + "\x90")
+		end := uint64(machineStart + len(base+ways+c.read))
+		died, _ := newPair(c.holds).crash(t, o)
+		w := &witness{in: died.question, state: provenance.State{PC: end},
+			code: provenance.New(arch.AMD64, provenance.ABIOf(arch.AMD64, false), code, machineStart, end+1)}
+		var regs arch.RegSet
+		regs.Set(arch.RSI, placed+placeSize)
+		tr := &tracer{in: died.question, stack: died.stack, early: &regs, loose: c.loose}
+		v := w.code.Before(end, provenance.Reg(arch.RDI))
+		tr.mayRead(w, v, c.value)
+		if (len(tr.mayBe) == 1 && tr.mayBe[0] == placed+placeSize) != c.may || len(tr.mayBe) > 1 {
+			t.Errorf("%s: may be read from %#x, want %v", name, tr.mayBe, c.may)
+		}
+		for _, a := range v.Alternatives() {
+			if a.Base != arch.RSI {
+				continue
+			}
+			if at, ok := tr.stillAt(a, c.value); ok != c.has || ok && at != placed+placeSize {
+				t.Errorf("%s: still at %#x: %v, want %v", name, at, ok, c.has)
+			}
+		}
+	}
+}

@@ -311,6 +311,8 @@ func TestObjects(t *testing.T) {
 		"condition of an old glibc":        {situation{expected: 1, stack: stack{"pthread_cond_wait=4ffc"}}, "condition pthread_cond_t 0x4ffc"},
 		"join":                             {situation{op: 0x109, expected: 2, stack: stack{"__pthread_clockjoin_ex"}}, "join  0x0 2 certain"},
 		"join, no thread":                  {situation{op: 0x109, expected: 3, stack: stack{"pthread_join"}}, "join  0x0 unproved"},
+		"semaphore, 64-bit time":           {situation{op: 0x189, stack: stack{"__sem_clockwait_time64"}}, "semaphore sem_t 0x5000"},
+		"condition, 64-bit time":           {situation{op: 0x189, word: 0x5028, stack: stack{"___pthread_cond_clockwait64"}}, "condition pthread_cond_t 0x5000"},
 		"semaphore":                        {situation{op: 0x189, stack: stack{"__new_sem_wait_slow64"}}, "semaphore sem_t 0x5000"},
 		"barrier":                          {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 4}}, "barrier pthread_barrier_t 0x4ffc [2 of 4 arrived]"},
 		"barrier of no size":               {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 0}}, "barrier pthread_barrier_t 0x4ffc unproved"},

@@ -237,13 +237,22 @@ func (c *crash) signalled() verdict {
 			return verdict{report.CrashAbort, "raised by the program itself by " + by + ", not by abort"}
 		}
 		if c.raisedElsewhere() {
-			if c.Signal.PID == 0 { // nothing tells who sent it
-				return verdict{report.CrashSignal, "not raised by abort: sent from outside, by another thread, or by a handler that had returned"}
-			}
-			return verdict{report.CrashSignal, "sent by the program to itself, not by abort: by another thread, or by a handler that had returned"}
+			return verdict{report.CrashSignal, elsewhere(c.arch, c.Signal.PID)}
 		}
 	}
 	return verdict{c.stop().why.Kind, c.stop().why.Text}
+}
+
+// elsewhere says in words that the thread that died raised no SIGABRT. Where registers do not prove it, names say so; without a sender anybody may have sent it.
+func elsewhere(a *arch.Arch, sender int) string {
+	not := "not"
+	if _, calls := kernelCalls(a); len(calls) == 0 {
+		not = "likely not"
+	}
+	if sender == 0 {
+		return not + " raised by abort: sent from outside, by another thread, or by a handler that had returned"
+	}
+	return "sent by the program to itself, " + not + " by abort: by another thread, or by a handler that had returned"
 }
 
 // fault is the fault that is told.

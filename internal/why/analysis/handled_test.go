@@ -270,6 +270,16 @@ func TestKernelCalled(t *testing.T) {
 	if _, known := kernelCalls(arch.HPPA); known != nil {
 		t.Error("the calls of PA-RISC are not known")
 	}
+	for _, c := range []struct {
+		a      *arch.Arch
+		sender int
+		want   string
+	}{{arch.S390X, 7, "sent by the program to itself, not by abort"}, {arch.HPPA, 7, "sent by the program to itself, likely not by abort"},
+		{arch.ARM64, 0, "not raised by abort: sent from outside"}, {arch.HPPA, 0, "likely not raised by abort: sent from outside"}} {
+		if got := elsewhere(c.a, c.sender); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s, sent by %d: %s", c.a.Name, c.sender, got)
+		}
+	}
 }
 
 // TestAtNamedCall: where nothing but names tells, all in the C library must have one, and none may be of what raises signals.

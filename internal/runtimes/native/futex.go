@@ -29,7 +29,7 @@ const (
 type callingConvention struct {
 	number, result         arch.Reg
 	addr, op, val, timeout arch.Reg
-	futex                  []uint64 // the numbers of futex
+	futex                  [2]uint64 // the numbers of futex
 	// sameRegister says that the result takes the place of the first argument, unless the
 	// registers are set up to repeat the call.
 	sameRegister bool
@@ -40,15 +40,15 @@ func conventionOf(a *arch.Arch) (callingConvention, bool) {
 	reg := func(name string) arch.Reg { r, _ := a.RegByName(name); return r }
 	switch a {
 	case arch.AMD64, arch.X32:
-		return callingConvention{arch.OrigRAX, arch.RAX, arch.RDI, arch.RSI, arch.RDX, arch.R10, []uint64{202, 0x40000000 + 202}, false, 219}, true
+		return callingConvention{arch.OrigRAX, arch.RAX, arch.RDI, arch.RSI, arch.RDX, arch.R10, [2]uint64{202, 0x40000000 + 202}, false, 219}, true
 	case arch.X86:
-		return callingConvention{reg("orig_eax"), reg("eax"), reg("ebx"), reg("ecx"), reg("edx"), reg("esi"), []uint64{240, 422}, false, 0}, true
+		return callingConvention{reg("orig_eax"), reg("eax"), reg("ebx"), reg("ecx"), reg("edx"), reg("esi"), [2]uint64{240, 422}, false, 0}, true
 	case arch.ARM64:
-		return callingConvention{reg("x8"), reg("x0"), reg("x0"), reg("x1"), reg("x2"), reg("x3"), []uint64{98}, true, 128}, true
+		return callingConvention{reg("x8"), reg("x0"), reg("x0"), reg("x1"), reg("x2"), reg("x3"), [2]uint64{98, 98}, true, 128}, true
 	case arch.ARM:
-		return callingConvention{reg("r7"), reg("r0"), reg("r0"), reg("r1"), reg("r2"), reg("r3"), []uint64{240, 422}, true, 0}, true
+		return callingConvention{reg("r7"), reg("r0"), reg("r0"), reg("r1"), reg("r2"), reg("r3"), [2]uint64{240, 422}, true, 0}, true
 	case arch.RISCV64:
-		return callingConvention{reg("a7"), reg("a0"), reg("a0"), reg("a1"), reg("a2"), reg("a3"), []uint64{98}, true, 128}, true
+		return callingConvention{reg("a7"), reg("a0"), reg("a0"), reg("a1"), reg("a2"), reg("a3"), [2]uint64{98, 98}, true, 128}, true
 	}
 	return callingConvention{}, false
 }
@@ -65,7 +65,7 @@ const (
 // sleepingIn decodes the futex call in which registers are; false if they are in another, or it has come back.
 func sleepingIn(a *arch.Arch, regs *arch.RegSet, in calling) (futexCall, bool) {
 	c, ok := conventionOf(a)
-	if !ok || in.position == outside || !slices.Contains(c.futex, in.number) {
+	if !ok || in.position == outside || !slices.Contains(c.futex[:], in.number) {
 		return futexCall{}, false
 	}
 	if in.position == within && !c.sameRegister && c.result32(a, regs) == -eintr {

@@ -28,26 +28,29 @@ const (
 )
 
 // callCode are the instructions that make a system call.
-func callCode(a *arch.Arch) []string {
+func callCode(a *arch.Arch) (code [2]string) {
 	switch a {
 	case arch.AMD64, arch.X32:
-		return []string{"\x0f\x05"}
+		return [2]string{"\x0f\x05"}
 	case arch.X86:
-		return []string{"\xcd\x80"} // behind sysenter, too
+		return [2]string{"\xcd\x80"} // behind sysenter, too
 	case arch.ARM64:
-		return []string{"\x01\x00\x00\xd4"}
+		return [2]string{"\x01\x00\x00\xd4"}
 	case arch.ARM:
-		return []string{"\x00\x00\x00\xef", "\x00\xdf"}
+		return [2]string{"\x00\x00\x00\xef", "\x00\xdf"}
 	case arch.RISCV64:
-		return []string{"\x73\x00\x00\x00"}
+		return [2]string{"\x73\x00\x00\x00"}
 	}
-	return nil
+	return code
 }
 
 // callAt is the address of the instruction that makes a system call and is at pc, or right before it; false if there is none.
 func callAt(a *arch.Arch, mem arch.Memory, pc uint64) (at uint64, ok bool) {
+	var b [4]byte
 	is := func(addr uint64, code string) bool {
-		var b [4]byte
+		if code == "" {
+			return false
+		}
 		n, _ := mem.ReadMem(addr, b[:len(code)])
 		return n == len(code) && string(b[:n]) == code
 	}

@@ -158,7 +158,6 @@ func TestSentAgain(t *testing.T) {
 
 // TestSentAgainLeft: the exception in the frame of a handler that has returned tells which access it was, if the instruction makes that access.
 func TestSentAgainLeft(t *testing.T) {
-	const own = "sent by the program to itself"
 	access := func(addr uint64) steppers.Trap {
 		return steppers.Trap{Kind: steppers.TrapAccess, Addr: addr, HasAddr: true, Read: true}
 	}

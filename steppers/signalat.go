@@ -64,6 +64,11 @@ func SignalAt(f *unwind.Frame) (SavedSignal, bool) {
 	if frame == nil {
 		return savedByMono(f)
 	}
+	return frame.read(p, base), true
+}
+
+// read returns what a signal frame at an address has.
+func (frame *sigFrame) read(p unwind.ProcessState, base arch.Address) SavedSignal {
 	out := SavedSignal{Sure: !frame.asked, SP: base}
 	if frame.signo != noSigno {
 		if v, err := p.Arch().ReadUint(p, base+frame.signo, 4); err == nil && v > 0 && v <= maxSignal {
@@ -80,7 +85,7 @@ func SignalAt(f *unwind.Frame) (SavedSignal, bool) {
 	if frame.trap != nil {
 		out.Trap = frame.trap(p, base)
 	}
-	return out, true
+	return out
 }
 
 // maxSignal is the highest signal number: MIPS has 127.

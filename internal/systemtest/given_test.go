@@ -67,6 +67,25 @@ func TestUntold(t *testing.T) {
 	}
 }
 
+// A text that an earlier call left in the register of a parameter which the compiler has left out was passed to nobody.
+func TestStaleText(t *testing.T) {
+	t.Parallel()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the instructions that are followed are of amd64")
+	}
+	for _, compiler := range []string{"gcc", "clang"} {
+		for _, level := range []string{"-O0", "-O1", "-O2"} {
+			exe := fixture.Compile(t, compiler, "causes/staletext.c", "-g", level, "-w")
+			for how, want := range map[string][]string{"number": {"no number"}, "unread": {"not read not read either", "not read either"}} {
+				r := analyzeCore(t, fixture.Crash(t, nil, exe, how), exe)
+				if told := r.Crash.Told; !slices.Contains(want, told) && (told != "" || compiler == "gcc") {
+					t.Errorf("%s %s %s: told %q", compiler, level, how, told)
+				}
+			}
+		}
+	}
+}
+
 // Where the compiler made one call of two that differ in what they pass, the debugging information has the arguments of one: none are told, and both places are.
 func TestToldJoined(t *testing.T) {
 	t.Parallel()

@@ -191,3 +191,23 @@ func TestOtherBuildWithoutID(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 }
+
+// TestGoneFramePointer: on i386 the frame pointer of main leads out of functions that have none: what lies between is not told, and the report says so.
+func TestGoneFramePointer(t *testing.T) {
+	exe, core := gone(t, "left", "0x33", nil, "-m32")
+	whole := goneReport(t, core)
+	if !whole.Complete() || slices.ContainsFunc(whole.Warnings, func(w report.Warning) bool { return strings.Contains(w.Message, "left out") }) {
+		t.Errorf("with the file: %v", whole.Warnings)
+	}
+	if err := os.Remove(exe); err != nil {
+		t.Fatal(err)
+	}
+	r := goneReport(t, core)
+	jumped := slices.ContainsFunc(r.Threads[0].Frames, func(f report.Frame) bool { return f.Trust == report.TrustFramePointer && f.Doubtful })
+	said := slices.ContainsFunc(r.Warnings, func(w report.Warning) bool {
+		return strings.Contains(w.Message, "no file found") && strings.HasSuffix(w.Message, "frames may be left out at [fp?]")
+	})
+	if r.Complete() || !jumped || !said {
+		t.Errorf("complete %v, a guessed frame pointer %v: %v", r.Complete(), jumped, r.Warnings)
+	}
+}

@@ -138,6 +138,10 @@ func TestSavedAt(t *testing.T) {
 		{"elsewhere", `
 			48 89 0f # 0 mov [rdi],rcx
 			c3 # 3 ret`, 3, nil},
+		{"in the frame and elsewhere", `
+			48 89 4c 24 08 # 0 mov [rsp+8],rcx
+			48 89 0f # 5 mov [rdi],rcx
+			c3 # 8 ret`, 8, []int64{0}},
 	} {
 		if got := function(t, arch.AMD64, c.code).SavedAt(base+c.at, arch.RCX); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)

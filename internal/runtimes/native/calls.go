@@ -12,10 +12,13 @@ import (
 // A blocking is a system call, other than futex, in which threads wait.
 type blocking struct {
 	name    string
-	numbers [3]uint16 // on x86-64, i386 and arm64; 0 for none
+	numbers [4]uint16 // on x86-64, i386, arm64 and RISC-V, and arm; 0 for none
 	kind    tasks.WaitKind
 	arg     argument
 }
+
+// zeroth stands for the number 0 in the table.
+const zeroth = 0xffff
 
 // An argument says what the first argument of a call is.
 type argument uint8
@@ -33,36 +36,36 @@ const (
 // The numbers are those of the kernel's tables (arch/x86/entry/syscalls, include/uapi/asm-generic/unistd.h); read
 // and the like of arm64, which has them all, are generic.
 var blockings = []blocking{
-	{"read", [3]uint16{0xffff, 3, 63}, tasks.WaitIO, descriptorArg}, // 0 on x86-64
-	{"write", [3]uint16{1, 4, 64}, tasks.WaitIO, descriptorArg},
-	{"readv", [3]uint16{19, 145, 65}, tasks.WaitIO, descriptorArg},
-	{"writev", [3]uint16{20, 146, 66}, tasks.WaitIO, descriptorArg},
-	{"poll", [3]uint16{7, 168, 0}, tasks.WaitIO, pollArg},
-	{"ppoll", [3]uint16{271, 309, 73}, tasks.WaitIO, pollArg},
-	{"ppoll", [3]uint16{0, 414, 0}, tasks.WaitIO, pollArg},
-	{"select", [3]uint16{23, 142, 0}, tasks.WaitIO, noArgument},
-	{"pselect6", [3]uint16{270, 308, 72}, tasks.WaitIO, noArgument},
-	{"pselect6", [3]uint16{0, 413, 0}, tasks.WaitIO, noArgument},
-	{"epoll_wait", [3]uint16{232, 256, 0}, tasks.WaitIO, epollArg},
-	{"epoll_pwait", [3]uint16{281, 319, 22}, tasks.WaitIO, epollArg},
-	{"epoll_pwait2", [3]uint16{441, 441, 441}, tasks.WaitIO, descriptorArg},
-	{"accept", [3]uint16{43, 0, 202}, tasks.WaitIO, descriptorArg},
-	{"accept4", [3]uint16{288, 364, 242}, tasks.WaitIO, descriptorArg},
-	{"connect", [3]uint16{42, 362, 203}, tasks.WaitIO, descriptorArg},
-	{"recvfrom", [3]uint16{45, 371, 207}, tasks.WaitIO, descriptorArg},
-	{"recvmsg", [3]uint16{47, 372, 212}, tasks.WaitIO, descriptorArg},
-	{"sendto", [3]uint16{44, 369, 206}, tasks.WaitIO, descriptorArg},
-	{"sendmsg", [3]uint16{46, 370, 211}, tasks.WaitIO, descriptorArg},
-	{"nanosleep", [3]uint16{35, 162, 101}, tasks.WaitTimer, noArgument},
-	{"clock_nanosleep", [3]uint16{230, 267, 115}, tasks.WaitTimer, noArgument},
-	{"clock_nanosleep", [3]uint16{0, 407, 0}, tasks.WaitTimer, noArgument},
-	{"pause", [3]uint16{34, 29, 0}, tasks.WaitSignal, noArgument},
-	{"rt_sigsuspend", [3]uint16{130, 179, 133}, tasks.WaitSignal, noArgument},
-	{"rt_sigtimedwait", [3]uint16{128, 177, 137}, tasks.WaitSignal, noArgument},
-	{"wait4", [3]uint16{61, 114, 260}, tasks.WaitProcess, processArg},
-	{"waitid", [3]uint16{247, 284, 95}, tasks.WaitProcess, noArgument},
-	{"flock", [3]uint16{73, 143, 32}, tasks.WaitLock, fileLockArg},
-	{"fcntl", [3]uint16{72, 221, 25}, tasks.WaitLock, fcntlArg},
+	{"read", [4]uint16{zeroth, 3, 63, 3}, tasks.WaitIO, descriptorArg},
+	{"write", [4]uint16{1, 4, 64, 4}, tasks.WaitIO, descriptorArg},
+	{"readv", [4]uint16{19, 145, 65, 145}, tasks.WaitIO, descriptorArg},
+	{"writev", [4]uint16{20, 146, 66, 146}, tasks.WaitIO, descriptorArg},
+	{"poll", [4]uint16{7, 168, 0, 168}, tasks.WaitIO, pollArg},
+	{"ppoll", [4]uint16{271, 309, 73, 336}, tasks.WaitIO, pollArg},
+	{"ppoll", [4]uint16{0, 414, 0, 414}, tasks.WaitIO, pollArg},
+	{"select", [4]uint16{23, 142, 0, 142}, tasks.WaitIO, noArgument},
+	{"pselect6", [4]uint16{270, 308, 72, 335}, tasks.WaitIO, noArgument},
+	{"pselect6", [4]uint16{0, 413, 0, 413}, tasks.WaitIO, noArgument},
+	{"epoll_wait", [4]uint16{232, 256, 0, 252}, tasks.WaitIO, epollArg},
+	{"epoll_pwait", [4]uint16{281, 319, 22, 346}, tasks.WaitIO, epollArg},
+	{"epoll_pwait2", [4]uint16{441, 441, 441, 441}, tasks.WaitIO, descriptorArg},
+	{"accept", [4]uint16{43, 0, 202, 285}, tasks.WaitIO, descriptorArg},
+	{"accept4", [4]uint16{288, 364, 242, 366}, tasks.WaitIO, descriptorArg},
+	{"connect", [4]uint16{42, 362, 203, 283}, tasks.WaitIO, descriptorArg},
+	{"recvfrom", [4]uint16{45, 371, 207, 292}, tasks.WaitIO, descriptorArg},
+	{"recvmsg", [4]uint16{47, 372, 212, 297}, tasks.WaitIO, descriptorArg},
+	{"sendto", [4]uint16{44, 369, 206, 290}, tasks.WaitIO, descriptorArg},
+	{"sendmsg", [4]uint16{46, 370, 211, 296}, tasks.WaitIO, descriptorArg},
+	{"nanosleep", [4]uint16{35, 162, 101, 162}, tasks.WaitTimer, noArgument},
+	{"clock_nanosleep", [4]uint16{230, 267, 115, 265}, tasks.WaitTimer, noArgument},
+	{"clock_nanosleep", [4]uint16{0, 407, 0, 407}, tasks.WaitTimer, noArgument},
+	{"pause", [4]uint16{34, 29, 0, 29}, tasks.WaitSignal, noArgument},
+	{"rt_sigsuspend", [4]uint16{130, 179, 133, 179}, tasks.WaitSignal, noArgument},
+	{"rt_sigtimedwait", [4]uint16{128, 177, 137, 177}, tasks.WaitSignal, noArgument},
+	{"wait4", [4]uint16{61, 114, 260, 114}, tasks.WaitProcess, processArg},
+	{"waitid", [4]uint16{247, 284, 95, 280}, tasks.WaitProcess, noArgument},
+	{"flock", [4]uint16{73, 143, 32, 143}, tasks.WaitLock, fileLockArg},
+	{"fcntl", [4]uint16{72, 221, 25, 221}, tasks.WaitLock, fcntlArg},
 }
 
 // column is the index of an architecture in the numbers of calls.
@@ -70,36 +73,31 @@ func column(a *arch.Arch) int {
 	switch a {
 	case arch.X86:
 		return 1
-	case arch.ARM64:
+	case arch.ARM64, arch.RISCV64:
 		return 2
+	case arch.ARM:
+		return 3
 	}
 	return 0
 }
 
-// blockedIn finds the system call in which a thread waits, other than futex; nil if it is in none, or has come back.
-func blockedIn(a *arch.Arch, regs *arch.RegSet) *blocking {
-	c, ok := conventionOf(a)
-	if !ok {
-		return nil
-	}
-	number, ok := regs.Get(c.number)
-	if number = a.Truncate(number); !ok || number > 0x7fff {
+// blockedIn finds the system call in which registers are, other than futex; nil if they are in none, or it has come back.
+func blockedIn(a *arch.Arch, regs *arch.RegSet, in calling) *blocking {
+	number := in.number
+	if in.position == outside || number > 0x7fff {
 		return nil
 	}
 	column := column(a)
-	if number == 0 && column == 0 {
-		number = 0xffff
-	}
-	const eintr = 4 // of calls that are not repeated
-	switch result := -c.result32(a, regs); {
-	case result == restartSys || result == restartNoIntr || result == restartNoHand || result == restartBlock || result == eintr:
-	default:
-		return nil
-	}
 	for i := range blockings {
-		if n := blockings[i].numbers[column]; n != 0 && uint64(n) == number {
-			return &blockings[i]
+		b := &blockings[i]
+		if n := b.numbers[column]; n == 0 || uint64(n)%zeroth != number {
+			continue
 		}
+		c, _ := conventionOf(a)
+		if first, _ := regs.Get(c.addr); in.position == behind && (b.arg != pollArg || first < 1<<16) {
+			return nil // that may be its result
+		}
+		return b
 	}
 	return nil
 }
@@ -114,9 +112,10 @@ type describer interface {
 func (r *runtime) waitInCall(b *blocking, frames []*unwind.Frame) *tasks.Wait {
 	regs := frames[0].Registers()
 	c, _ := conventionOf(r.Arch)
+	in := callingOf(r.Arch, r.p.State, &regs)
 	arg := func(reg arch.Reg) (uint64, bool) {
 		v, ok := regs.Get(reg)
-		return r.Arch.Truncate(v), ok && !(c.sameRegister && reg == c.addr)
+		return r.Arch.Truncate(v), ok && (!c.sameRegister || reg != c.addr || in.position == again || in.position == behind)
 	}
 	w := &tasks.Wait{Kind: b.kind, Reason: b.name, Proved: true}
 	first, known := arg(c.addr)

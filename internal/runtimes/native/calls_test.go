@@ -3,6 +3,7 @@ package native
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -43,74 +44,83 @@ func TestCallNumbers(t *testing.T) {
 	}
 }
 
-// TestSleeping: futex calls of each architecture, by the registers of a thread that sleeps and of one that a signal interrupted.
-func TestSleeping(t *testing.T) {
-	code := map[*arch.Arch][]byte{arch.AMD64: {0x0f, 0x05}, arch.X86: {0xcd, 0x80}, arch.ARM64: {1, 0, 0, 0xd4}}
-	for _, a := range []*arch.Arch{arch.AMD64, arch.X86, arch.ARM64} {
+// TestCalling: futex and poll of each architecture, by the registers of a thread and where it is.
+func TestCalling(t *testing.T) {
+	code := map[*arch.Arch]string{arch.AMD64: "\x0f\x05", arch.X86: "\xcd\x80", arch.ARM64: "\x01\x00\x00\xd4", arch.ARM: "\x00\xdf", arch.RISCV64: "\x73\x00\x00\x00"}
+	const at, first = 0x1000, 0x50000
+	for a, code := range code {
 		c, ok := conventionOf(a)
 		if !ok {
 			t.Fatal(a.Name)
 		}
-		call := func(result int64) *arch.RegSet {
-			regs := new(arch.RegSet)
-			regs.Set(c.result, a.Truncate(uint64(result)))
-			for r, v := range map[arch.Reg]uint64{c.number: c.futex[0], c.op: 0x189, c.val: 7, c.timeout: 0} {
-				regs.Set(r, v)
-			}
-			if !c.sameRegister {
-				regs.Set(c.addr, 0x5000)
-			}
-			return regs
-		}
-		want := futexCall{addr: 0x5000, op: futexWaitBitset, expected: 7}
-		if c.sameRegister { // the registers are set up to repeat the call
-			if got, ok := sleeping(a, call(0x5000)); !ok || got != want {
-				t.Errorf("%s: %+v %v", a.Name, got, ok)
-			}
-			if got, ok := sleeping(a, call(-restartSys)); ok {
-				t.Errorf("%s: the address is lost, yet %+v", a.Name, got)
-			}
-		} else {
-			for _, result := range []int64{restartSys, restartNoIntr, restartNoHand, restartBlock} {
-				if got, ok := sleeping(a, call(-result)); !ok || got != want {
-					t.Errorf("%s, result -%d: %+v %v", a.Name, result, got, ok)
+		mem := &codeAt{at, code}
+		after := at + uint64(len(code))
+		for _, number := range []uint64{c.futex[0], uint64(blockings[slices.IndexFunc(blockings, func(b blocking) bool { return b.arg == pollArg && b.numbers[column(a)] != 0 })].numbers[column(a)])} {
+			futex := number == c.futex[0]
+			find := func(pc uint64, number, result int64) (position, bool) {
+				regs := new(arch.RegSet)
+				if !c.sameRegister {
+					regs.Set(c.addr, first)
 				}
-			}
-			for _, result := range []int64{0, -4, -11, -110, -515, -517} {
-				if got, ok := sleeping(a, call(result)); ok {
-					t.Errorf("%s: it has returned %d, yet %+v", a.Name, result, got)
+				for r, v := range map[arch.Reg]uint64{a.PC: pc, c.result: a.Truncate(uint64(result)), c.op: 0x189, c.val: 7, c.timeout: 0} {
+					regs.Set(r, v)
 				}
+				if number != 0 {
+					regs.Set(c.number, a.Truncate(uint64(number)))
+				}
+				in := callingOf(a, mem, regs)
+				if futex {
+					call, ok := sleepingIn(a, regs, in)
+					if ok && call != (futexCall{addr: first, op: futexWaitBitset, expected: 7}) {
+						t.Errorf("%s: %+v", a.Name, call)
+					}
+					return in.position, ok
+				}
+				b := blockedIn(a, regs, in)
+				return in.position, b != nil && b.arg == pollArg
 			}
-		}
-		// A signal: the pc is at the call, with its number back, or after it, with EINTR.
-		mem := &codeAt{0x1000, code[a]}
-		n := uint64(len(code[a]))
-		again, failed := call(0x5000), call(-4)
-		if !c.sameRegister {
-			again = call(int64(c.futex[0]))
-		}
-		again.Set(a.PC, 0x1000)
-		failed.Set(a.PC, 0x1000+n)
-		if got, ok := interrupted(a, mem, again); !ok || got != want {
-			t.Errorf("%s, to be repeated: %+v %v", a.Name, got, ok)
-		}
-		if got, ok := interrupted(a, mem, failed); ok != !c.sameRegister || ok && got != want {
-			t.Errorf("%s, failed: %+v %v", a.Name, got, ok)
-		}
-		over := call(0)
-		over.Set(a.PC, 0x1000+n)
-		elsewhere := call(int64(c.futex[0]))
-		elsewhere.Set(a.PC, 0x2000)
-		for name, regs := range map[string]*arch.RegSet{"returned": over, "elsewhere": elsewhere} {
-			if got, ok := interrupted(a, mem, regs); ok {
-				t.Errorf("%s, %s: %+v", a.Name, name, got)
+			type row struct {
+				name           string
+				pc             uint64
+				number, result int64
+				position       position
+				known          bool
+			}
+			n := int64(number)
+			rows := []row{
+				{"elsewhere", 0x2000, n, first, outside, false},
+				{"before another call", at, n + 1, first, again, false},
+				{"interrupted at once", after, n, -restartBlock, within, true},
+				{"without a number", 0x2000, 0, -restartSys, outside, false},
+			}
+			if c.sameRegister {
+				rows[2].known = !futex // its address is lost
+				rows = append(rows, row{"to be made again", at, n, first, again, true}, row{"as emulators leave it", after, n, first, behind, true},
+					row{"failed", after, n, -eintr, failed, !futex}, row{"has returned 0", after, n, 0, behind, false}, row{"has returned an error", after, n, -11, outside, false},
+					row{"has returned 5", after, n, 5, behind, false})
+			} else {
+				rows[1] = row{"before another call", at, -1, n + 1, again, false}
+				for _, result := range []int64{restartSys, restartNoIntr, restartNoHand} {
+					rows = append(rows, row{"asleep", 0x2000, n, -result, within, true})
+				}
+				for _, result := range []int64{0, -11, -110, -515, -517} {
+					rows = append(rows, row{"has returned", after, n, result, outside, false})
+				}
+				rows = append(rows, row{"ended by a signal, not repeated", after, n, -eintr, within, !futex}, row{"to be made again", at, -1, n, again, true},
+					row{"a saved context", at, 0, n, again, true}, row{"failed", after, -1, -eintr, failed, false}, row{"a saved context that failed", after, 0, -eintr, failed, false},
+					row{"a minidump", after, 0, -restartSys, within, false}, row{"has failed otherwise", after, -1, -11, outside, false})
+			}
+			for _, r := range rows {
+				if got, ok := find(r.pc, r.number, r.result); got != r.position || ok != r.known {
+					t.Errorf("%s, call %d, %s: %d %v, want %d %v", a.Name, number, r.name, got, ok, r.position, r.known)
+				}
 			}
 		}
 	}
-	if _, ok := conventionOf(arch.RISCV64); ok {
-		t.Error("the calls of RISC-V are not known")
+	if _, ok := conventionOf(arch.PPC64LE); ok {
+		t.Error("the calls of POWER are not known")
 	}
-	if _, ok := sleeping(arch.RISCV64, new(arch.RegSet)); ok {
+	if in := callingOf(arch.PPC64LE, &codeAt{}, new(arch.RegSet)); in.position != outside {
 		t.Error("a thread sleeps in a call that is not known")
 	}
 }
@@ -118,14 +128,14 @@ func TestSleeping(t *testing.T) {
 // A codeAt is memory that has some code.
 type codeAt struct {
 	start uint64
-	code  []byte
+	code  string
 }
 
 func (m *codeAt) ReadMem(addr arch.Address, buf []byte) (int, error) {
-	if addr != m.start {
+	if addr < m.start || addr-m.start >= uint64(len(m.code)) {
 		return 0, &arch.MemError{Addr: addr, Err: arch.ErrUnmapped}
 	}
-	return copy(buf, m.code), nil
+	return copy(buf, m.code[addr-m.start:]), nil
 }
 
 func (m *codeAt) ReadWord(addr arch.Address) (uint64, error) {

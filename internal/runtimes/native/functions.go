@@ -31,11 +31,11 @@ type waitFunction struct {
 var functions = []waitFunction{
 	{names: []string{"pthread_mutex_lock", "pthread_mutex_timedlock", "pthread_mutex_clocklock", "pthread_mutex_lock_full",
 		"pthread_mutex_clocklock_common", "pthread_mutex_cond_lock", "pthread_mutex_cond_lock_full", "pthread_mutex_timedlock_pi"}, wait: (*runtime).mutex},
-	{names: []string{"pthread_rwlock_rdlock", "pthread_rwlock_timedrdlock", "pthread_rwlock_clockrdlock", "pthread_rwlock_rdlock_full64"}, wait: (*runtime).readLock},
-	{names: []string{"pthread_rwlock_wrlock", "pthread_rwlock_timedwrlock", "pthread_rwlock_clockwrlock", "pthread_rwlock_wrlock_full64"}, wait: (*runtime).writeLock},
+	{names: []string{"pthread_rwlock_rdlock", "pthread_rwlock_timedrdlock", "pthread_rwlock_clockrdlock", "pthread_rwlock_rdlock_full"}, wait: (*runtime).readLock},
+	{names: []string{"pthread_rwlock_wrlock", "pthread_rwlock_timedwrlock", "pthread_rwlock_clockwrlock", "pthread_rwlock_wrlock_full"}, wait: (*runtime).writeLock},
 	{names: []string{"pthread_cond_wait", "pthread_cond_timedwait", "pthread_cond_clockwait", "cnd_wait", "cnd_timedwait"}, wait: (*runtime).condition},
 	{names: []string{"pthread_join", "pthread_timedjoin_np", "pthread_clockjoin_np", "pthread_clockjoin_ex", "pthread_timedjoin_ex", "thrd_join"}, wait: (*runtime).join},
-	{names: []string{"sem_wait", "sem_timedwait", "sem_clockwait", "new_sem_wait", "new_sem_wait_slow64", "new_sem_wait_slow"},
+	{names: []string{"sem_wait", "sem_timedwait", "sem_clockwait", "new_sem_wait", "new_sem_wait_slow"},
 		kind: tasks.WaitSemaphore, typ: "sem_t"},
 	{names: []string{"pthread_barrier_wait"}, wait: (*runtime).barrier},
 	{names: []string{"pthread_once", "pthread_once_slow", "pthread_once_full", "gthread_once", "call_once"}, kind: tasks.WaitOnce, typ: "pthread_once_t"},
@@ -105,6 +105,7 @@ func (f *waitFunction) describe(r *runtime, c *futexCall, at *unwind.Frame, w *t
 func bare(name string) string {
 	name = strings.TrimLeft(name, "_")
 	name = strings.TrimPrefix(name, "GI_")
+	name = strings.TrimSuffix(strings.TrimSuffix(name, "64"), "_time") // of times of 64 bits
 	return strings.TrimLeft(name, "_")
 }
 

@@ -161,7 +161,7 @@ func TestHeldByNobody(t *testing.T) {
 	}{
 		{77, 0, "the thread that held it has ended", 0},
 		{50, 0, "the thread that held it has ended", 0},
-		{40, 0, "held by thread 40, which this process never had: it was forked while the lock was held", 0},
+		{40, 0, "held by thread 40 of the process that this one was forked from", 0},
 		{40, kindShared, "held by thread 40 of another process", 1},
 	} {
 		task := waiting(t, "pthread_mutex_lock", func(mem map[uint64]uint32, _ *arch.RegSet) {

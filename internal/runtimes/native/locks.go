@@ -55,6 +55,7 @@ func (r *runtime) mutex(c *futexCall, f *unwind.Frame, w *tasks.Wait) {
 	if !ok || !ok2 || !ok3 || kind > maxKind {
 		return
 	}
+	kind = r.kindSaid(kind, c.addr)
 	w.Object.Detail = mutexWords(kind)
 	byID := kind&(kindRobust|kindPI) != 0 // the word has the owner's id; else 0, 1 or 2 besides the ceiling of a protected one
 	switch {
@@ -72,6 +73,14 @@ func (r *runtime) mutex(c *futexCall, f *unwind.Frame, w *tasks.Wait) {
 		return
 	}
 	r.heldBy(w, uint64(owner), kind&kindShared != 0)
+}
+
+// kindSaid is the kind of a mutex without what nobody asked for: glibc marks all that are robust as shared, also those in memory that nobody shares.
+func (r *runtime) kindSaid(kind uint32, addr uint64) uint32 {
+	if r.libc() == glibc && kind&kindRobust != 0 && !r.sharable(addr) {
+		kind &^= kindShared
+	}
+	return kind
 }
 
 // kindAt is where glibc's mutexes have their kind.
@@ -132,7 +141,7 @@ func (r *runtime) sharable(addr uint64) bool {
 // What is said of locks whose owner is recorded, but is no thread of the process.
 const (
 	endedNote  = "the thread that held it has ended"
-	forkedNote = ", which this process never had: it was forked while the lock was held"
+	forkedNote = " of the process that this one was forked from"
 )
 
 // ownID is the id of the process as it knows itself. Its threads came later, and so have larger ids until the kernel begins anew with small ones.

@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
@@ -157,6 +158,10 @@ func (s situation) describe(t *testing.T) string {
 	if code == 0 {
 		code = 0x1100
 	}
+	if c.sameRegister { // it stands at the call
+		regs.Set(a.PC, code)
+		p.regs[1], mem[code] = regs, binary.LittleEndian.Uint32([]byte(callCode(a)[0]))
+	}
 	for base, st := range map[uint64]stack{code: s.stack, 0x3000: s.other} {
 		for i, text := range st {
 			names[base+uint64(i)<<4], _, _ = strings.Cut(text, "=")
@@ -263,7 +268,7 @@ func TestObjects(t *testing.T) {
 			"lock pthread_mutex_t 0x5000 [priority-inheriting] 2 certain"},
 		"x86":                       {situation{arch: arch.X86, expected: 2, stack: stack{"pthread_mutex_lock"}, mem: at1(8, 2, 12, 1, 16, 0x7777)}, "lock pthread_mutex_t 0x5000 [recursive] 2 certain"},
 		"once of x86":               {situation{arch: arch.X86, expected: 1, op: 0x80, stack: stack{"pthread_once"}}, "once pthread_once_t 0x5000"},
-		"robust, without names":     {situation{expected: 0x80000002, op: 0x100, stack: stack{"", "work"}, mem: at1(16, 0x90)}, "lock pthread_mutex_t 0x5000 [robust, shared] 2 certain"},
+		"robust, without names":     {situation{expected: 0x80000002, op: 0x100, stack: stack{"", "work"}, mem: at1(16, 0x90)}, "lock pthread_mutex_t 0x5000 [robust] 2 certain"},
 		"not robust, without names": {situation{expected: 0x80000002, stack: stack{"", "work"}, mem: at1(16, 0x80)}, "address  0x5000 unproved"},
 		"robust, of no thread":      {situation{expected: 0x80000003, stack: stack{"", "work"}, mem: at1(16, 0x90)}, "address  0x5000 unproved"},
 
@@ -306,6 +311,8 @@ func TestObjects(t *testing.T) {
 		"condition of an old glibc":        {situation{expected: 1, stack: stack{"pthread_cond_wait=4ffc"}}, "condition pthread_cond_t 0x4ffc"},
 		"join":                             {situation{op: 0x109, expected: 2, stack: stack{"__pthread_clockjoin_ex"}}, "join  0x0 2 certain"},
 		"join, no thread":                  {situation{op: 0x109, expected: 3, stack: stack{"pthread_join"}}, "join  0x0 unproved"},
+		"semaphore, 64-bit time":           {situation{op: 0x189, stack: stack{"__sem_clockwait_time64"}}, "semaphore sem_t 0x5000"},
+		"condition, 64-bit time":           {situation{op: 0x189, word: 0x5028, stack: stack{"___pthread_cond_clockwait64"}}, "condition pthread_cond_t 0x5000"},
 		"semaphore":                        {situation{op: 0x189, stack: stack{"__new_sem_wait_slow64"}}, "semaphore sem_t 0x5000"},
 		"barrier":                          {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 4}}, "barrier pthread_barrier_t 0x4ffc [2 of 4 arrived]"},
 		"barrier of no size":               {situation{expected: 5, stack: stack{"pthread_barrier_wait"}, mem: map[uint64]uint32{at - 4: 7, at + 4: 0}}, "barrier pthread_barrier_t 0x4ffc unproved"},
@@ -378,7 +385,7 @@ func TestObjects(t *testing.T) {
 
 		// languages
 		"future":                {situation{expected: 0x80000000, stack: stack{"syscall", "std::__atomic_futex_unsigned_base::_M_futex_wait_until", "work"}}, "future shared state of a std::future 0x4ff0"},
-		"latch":                 {situation{expected: 1, op: 0x800, stack: stack{"syscall", "std::__detail::__platform_wait<int>", "std::__atomic_base<int>::wait", "std::latch::wait", "work"}}, "barrier std::latch 0x5000"},
+		"latch":                 {situation{expected: 1, op: 0x180, stack: stack{"syscall", "std::__detail::__platform_wait<int>", "std::__atomic_base<int>::wait", "std::latch::wait", "work"}}, "barrier std::latch 0x5000"},
 		"atomic":                {situation{expected: 1, stack: stack{"syscall", "std::__detail::__platform_wait<int>", "std::__atomic_base<int>::wait", "work", "std::latch::wait"}}, "address std::atomic<int> 0x5000"},
 		"barrier, C++":          {situation{expected: 1, stack: stack{"syscall", "std::__tree_barrier<E>::wait", "std::barrier<E>::arrive_and_wait"}}, "barrier std::barrier 0x0"},
 		"read, Rust":            {situation{expected: 0x3fffffff, stack: stack{"syscall", "<std::sys::sync::rwlock::futex::RwLock>::read_contended"}}, "read-lock std::sync::RwLock 0x5000 [locked for writing]"},

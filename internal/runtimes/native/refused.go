@@ -112,6 +112,7 @@ func (r *runtime) refusedMutexes(ctx context.Context, all []*tasks.Task, walk fu
 		}
 		mutex, ok := r.passed(set, frames, at)
 		if owner, kind, is := pi(mutex); ok && is && !r.lives(owner) { // which the kernel refuses, too
+			kind = r.kindSaid(kind, mutex)
 			w.Object.Address, w.Object.Detail, w.Holders = mutex, mutexWords(kind), nil
 			if owner != 0 {
 				w.Note = ""
@@ -144,6 +145,7 @@ func (r *runtime) refusedMutexes(ctx context.Context, all []*tasks.Task, walk fu
 			mutex = found[0]
 		}
 		owner, kind, _ := pi(mutex)
+		kind = r.kindSaid(kind, mutex)
 		w.Object.Address, w.Object.Detail = mutex, mutexWords(kind)
 		r.heldBy(w, owner, kind&kindShared != 0)
 		if w.Proved = proved; !proved {

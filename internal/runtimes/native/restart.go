@@ -15,49 +15,35 @@ import (
 // restarts are the calls, besides futex, that go on as restart_syscall (set_restart_fn in the kernel's sources).
 var restarts = []string{"poll", "nanosleep", "clock_nanosleep"}
 
-// restarted reports whether a thread is in restart_syscall.
-func restarted(a *arch.Arch, regs *arch.RegSet) bool {
-	c, ok := conventionOf(a)
-	if !ok {
-		return false
-	}
+// restarts reports whether a call, besides futex, goes on as restart_syscall.
+func (b *blocking) restarts() bool { return slices.Contains(restarts, b.name) }
+
+// isRestart reports whether a call is restart_syscall.
+func (c *callingConvention) isRestart(a *arch.Arch, number uint64) bool {
 	const x32 = 0x40000000
-	number, ok := regs.Get(c.number)
-	if number = a.Truncate(number); number != c.restart && (a != arch.X32 || number != x32+c.restart) {
-		return false
-	}
-	return ok && (c.sameRegister || c.result32(a, regs) == -restartBlock)
+	return number == c.restart || a == arch.X32 && number == x32+c.restart
 }
 
-// callOf is the call in which a thread sleeps, a futexCall or a *blocking; nil if it is in none, or if that is not known.
-func (r *runtime) callOf(regs *arch.RegSet, frames []*unwind.Frame) any {
-	if len(frames) > 0 && restarted(r.Arch, regs) {
-		c, _ := conventionOf(r.Arch)
-		number, ok := r.begunAs(frames)
-		if !ok {
-			return nil
-		}
-		begun := *regs
-		begun.Set(c.number, number)
-		if call, ok := sleeping(r.Arch, &begun); ok && call.timed {
-			return call
-		}
-		if b := blockedIn(r.Arch, &begun); b != nil && slices.Contains(restarts, b.name) {
-			return b
-		}
-		return nil
+// restarted reports whether registers are in restart_syscall.
+func (r *runtime) restarted(regs *arch.RegSet) bool {
+	c, _ := conventionOf(r.Arch)
+	in := callingOf(r.Arch, r.p.State, regs)
+	return in.asRestart(r.Arch, &c, regs)
+}
+
+// asRestart reports whether a call goes on as restart_syscall.
+func (in *calling) asRestart(a *arch.Arch, c *callingConvention, regs *arch.RegSet) bool {
+	if !in.numbered || !c.isRestart(a, in.number) {
+		return false
 	}
-	if call, ok := sleeping(r.Arch, regs); ok {
-		return call
-	}
-	if b := blockedIn(r.Arch, regs); b != nil {
-		return b
-	}
-	return nil
+	return in.position == again || in.position == within && c.result32(a, regs) == -restartBlock
 }
 
 // begunAs is the number of the call that goes on as restart_syscall: as the code before it says, or the name of the function that made it.
 func (r *runtime) begunAs(frames []*unwind.Frame) (uint64, bool) {
+	if len(frames) == 0 {
+		return 0, false
+	}
 	if number, ok := r.numberInCode(frames); ok {
 		return number, true
 	}
@@ -65,11 +51,17 @@ func (r *runtime) begunAs(frames []*unwind.Frame) (uint64, bool) {
 	if fn, _, _ := r.function(frames); fn != nil {
 		return c.futex[0], true
 	}
-	for _, n := range r.namesAt(frames[0]) {
-		for i := range blockings {
-			if b := &blockings[i]; b.name == bare(n) && b.numbers[column(r.Arch)] != 0 {
-				return uint64(b.numbers[column(r.Arch)]), true
+	for _, f := range frames[:min(len(frames), maxDepth)] {
+		names := r.namesAt(f)
+		for _, n := range names {
+			for i := range blockings {
+				if b := &blockings[i]; b.name == bare(n) && b.numbers[column(r.Arch)] != 0 {
+					return uint64(b.numbers[column(r.Arch)]) % zeroth, true
+				}
 			}
+		}
+		if !r.inLibc(f) && !slices.ContainsFunc(names, ofLibrary) {
+			break
 		}
 	}
 	return 0, false
@@ -78,20 +70,27 @@ func (r *runtime) begunAs(frames []*unwind.Frame) (uint64, bool) {
 // numberInCode is the number that the code at the call has put into its register; of the function syscall, what its caller passed.
 func (r *runtime) numberInCode(frames []*unwind.Frame) (uint64, bool) {
 	c, _ := conventionOf(r.Arch)
-	number, size := c.result, uint64(2) // of syscall and int $0x80
-	if r.Arch == arch.ARM64 {
-		number, size = c.number, 4
+	number := c.result
+	if c.sameRegister {
+		number = c.number
+	}
+	pc, ok := callAt(r.Arch, r.p.State, frames[0].RA())
+	if !ok {
+		return 0, false
 	}
 	set := &functionSet{r: r, known: map[uint64]*function{}}
-	pc := frames[0].RA()
 	code := set.at(pc, false)
 	if code == nil {
 		return 0, false
 	}
-	switch v := code.Before(pc-size, provenance.Reg(number)); {
+	if fast := r.Bytes(pc-2, 2); r.Arch == arch.X86 && (string(fast) == "\x0f\x05" || string(fast) == "\x0f\x34") {
+		pc -= 2 // syscall and sysenter, which the kernel repeats by the int $0x80 behind them
+	}
+	v := code.Before(pc, provenance.Reg(number))
+	switch {
 	case v.Kind == provenance.Const:
 		return uint64(v.K), true
-	case v.Kind != provenance.Entry || len(frames) < 2 || v.Reg != firstArgument(r.Arch):
+	case v.Kind != provenance.Entry || len(frames) < 2 || v.Reg != number && v.Reg != firstArgument(r.Arch):
 		return 0, false
 	}
 	caller := set.at(frames[1].LookupAddr(), false)
@@ -102,7 +101,11 @@ func (r *runtime) numberInCode(frames []*unwind.Frame) (uint64, bool) {
 	if !ok {
 		return 0, false
 	}
-	v := caller.Argument(call, 0)
+	if v.Reg == number { // the vdso makes the calls of i386
+		v = caller.Before(call, provenance.Reg(number))
+	} else {
+		v = caller.Argument(call, 0)
+	}
 	return uint64(v.K), v.Kind == provenance.Const
 }
 

@@ -53,20 +53,29 @@ func TestRestarted(t *testing.T) {
 
 // TestRestartNumbers: restart_syscall of each architecture.
 func TestRestartNumbers(t *testing.T) {
-	for a, numbers := range map[*arch.Arch][2]uint64{arch.AMD64: {219, 0x40000000 + 219}, arch.X32: {0x40000000 + 219, 128}, arch.X86: {0, 219}, arch.ARM64: {128, 219}} {
+	for a, numbers := range map[*arch.Arch][2]uint64{arch.AMD64: {219, 0x40000000 + 219}, arch.X32: {0x40000000 + 219, 128}, arch.X86: {0, 219}, arch.ARM64: {128, 219},
+		arch.ARM: {0, 128}, arch.RISCV64: {128, 219}} {
 		c, _ := conventionOf(a)
+		mem := &codeAt{0x1000, callCode(a)[0]}
 		for i, want := range []bool{true, false} {
 			var regs arch.RegSet
 			regs.Set(c.number, numbers[i])
+			regs.Set(a.PC, 0x1000)
 			result := int64(-restartBlock)
+			if c.sameRegister {
+				result = 5
+			}
 			regs.Set(c.result, a.Truncate(uint64(result)))
-			if got := restarted(a, &regs); got != want {
+			in := callingOf(a, mem, &regs)
+			if got := in.asRestart(a, &c, &regs); got != want {
 				t.Errorf("%s, call %d: %v", a.Name, numbers[i], got)
 			}
+			regs.Set(a.PC, 0x3000) // a number that is left over of a call
+			in = callingOf(a, mem, &regs)
+			if c.sameRegister && in.asRestart(a, &c, &regs) {
+				t.Errorf("%s, call %d: it runs elsewhere", a.Name, numbers[i])
+			}
 		}
-	}
-	if restarted(arch.RISCV64, new(arch.RegSet)) {
-		t.Error("the calls of RISC-V are not known")
 	}
 }
 

@@ -85,7 +85,7 @@ func (r *runtime) Thread(id unwind.ThreadID, frames []*unwind.Frame) *tasks.Task
 		return t
 	}
 	regs := frames[0].Registers()
-	if call := r.callOf(&regs, frames); call != nil || restarted(r.Arch, &regs) {
+	if call, _ := r.callIn(&regs, frames); call != nil || r.restarted(&regs) {
 		t.State, t.Handle = tasks.StateWaiting, call
 	} else if _, _, ok := r.underSignal(frames); !ok && r.spinning(frames) == nil {
 		return nil
@@ -118,7 +118,7 @@ func (r *runtime) Tasks(ctx context.Context) iter.Seq2[*tasks.Task, error] {
 		for _, id := range ids {
 			t := &tasks.Task{Key: tasks.Key{Kind: tasks.KindThread, ID: uint64(id)}, Runtime: r.Name(), Thread: id, State: tasks.StateRunning}
 			if regs, err := r.p.State.Registers(id); err == nil {
-				if call := r.callOf(&regs, nil); call != nil || restarted(r.Arch, &regs) { // of which, the frames tell
+				if call, _ := r.callIn(&regs, nil); call != nil || r.restarted(&regs) { // of which, the frames tell
 					t.State, t.Handle = tasks.StateWaiting, call
 				}
 			}
@@ -142,9 +142,15 @@ func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Fram
 		t.State = tasks.StateWaiting
 		return r.waitOfWindows(b, t.ID, frames[:at+1])
 	}
-	if t.Handle == nil && len(frames) > 0 {
-		if regs := frames[0].Registers(); restarted(r.Arch, &regs) {
-			if t.Handle = r.callOf(&regs, frames); t.Handle == nil {
+	interrupted := false
+	if len(frames) > 0 {
+		regs := frames[0].Registers()
+		handle, at := r.callIn(&regs, frames)
+		interrupted = at == failed
+		if t.Handle == nil {
+			if t.Handle = handle; handle != nil {
+				t.State = tasks.StateWaiting
+			} else if r.restarted(&regs) {
 				return someTime()
 			}
 		}
@@ -159,7 +165,11 @@ func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Fram
 		}
 		ok = false
 	case other:
-		return r.waitInCall(b, frames)
+		w := r.waitInCall(b, frames)
+		if w != nil && interrupted {
+			w.Proved, w.Note = false, interruptedNote
+		}
+		return w
 	}
 	handled := !ok // a signal interrupted it
 	dying := handled && r.dying(frames)
@@ -197,10 +207,25 @@ func (r *runtime) Wait(ctx context.Context, t *tasks.Task, frames []*unwind.Fram
 			}
 		}
 	}
+	if interrupted && !waitsAgain(w.Kind) && w.Note == "" {
+		w.Proved, w.Note = false, interruptedNote
+	}
 	if handled && !dying { // what handles the signal may do what the thread waits for
 		w.Proved = false
 	}
 	return w
+}
+
+// interruptedNote is said of calls that a signal has ended, and that the program may make again.
+const interruptedNote = "a signal interrupted it"
+
+// waitsAgain reports whether functions that wait for this go on when a signal has interrupted the call in which they sleep.
+func waitsAgain(k tasks.WaitKind) bool {
+	switch k {
+	case tasks.WaitLock, tasks.WaitReadLock, tasks.WaitJoin, tasks.WaitCondition, tasks.WaitBarrier, tasks.WaitOnce:
+		return true
+	}
+	return false
 }
 
 // ofGo reports whether a frame is of Go's runtime: a thread of its scheduler that sleeps there has nothing to do.
@@ -260,7 +285,8 @@ func (r *runtime) underSignal(frames []*unwind.Frame) (futexCall, []*unwind.Fram
 	for i, f := range frames {
 		if i > 0 && f.NonCall() && frames[i-1].IsTrampoline() {
 			regs := f.Registers()
-			if call, ok := interrupted(r.Arch, r.p.State, &regs); ok {
+			call, _ := r.callIn(&regs, frames[i:])
+			if call, ok := call.(futexCall); ok {
 				return call, frames[i:], true
 			} // or a handler that a signal interrupted
 		}

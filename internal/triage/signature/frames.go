@@ -234,6 +234,9 @@ var synchronous = lazy.Value[map[string]bool]{Make: func() map[string]bool {
 	}
 }}
 
+// Synchronous reports whether a signal is one that a thread gets for its own action.
+func Synchronous(signal string) bool { return synchronous.Get()[signal] }
+
 // watching are the signals by which a program is told that something takes too long. A handler that ends the program
 // then says nothing about why.
 var watching = lazy.Value[map[string]bool]{Make: func() map[string]bool {

@@ -15,6 +15,8 @@ const maxPlace = 512
 // and all that is inside of the outermost function of machinery that aborts, throws or delivers a fault's signal is machinery, too: handlers
 // and hooks that the program was given time for.
 //
+// A program that did not end itself, and failed in a helper that is itself a handler of a signal, failed there, not in what the signal interrupted.
+//
 // helper knows more helpers than the rules do. Place returns false if helpers lead to a frame that was only guessed, to the start of the
 // program or thread, or to the end of the stack.
 func Place(frames []report.Frame, ended bool, helper func(*report.Frame) bool) (int, bool) {
@@ -39,6 +41,9 @@ func Place(frames []report.Frame, ended bool, helper func(*report.Frame) bool) (
 		}
 		if f.Trust == report.TrustScan {
 			return 0, false
+		}
+		if f.Signal != "" && !ended && i > from && frames[i-1].Signal == "" {
+			return i - 1, true // the handler failed, not what the signal interrupted
 		}
 		if f.Signal != "" || f.Source.File == "" && i+1 < len(frames) && frames[i+1].Trust == report.TrustInstrumentation {
 			continue // the code that a rewriter put in place of the next frame's

@@ -191,7 +191,7 @@ func (w *witness) sought(v *provenance.Value, readAt uint64) bool {
 			return true // of an array, of which the code does not look for the end
 		}
 		off, ok := w.onward(v, a)
-		if !ok || off < 0 || uint64(off) >= r.Target().Whole() {
+		if !ok || uint64(off) >= r.Target().Whole() { // or before it
 			return false
 		}
 		_, next, ok := r.Follow("", off, uint64(a.Size))

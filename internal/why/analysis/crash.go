@@ -8,9 +8,11 @@ import (
 
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/files/find"
+	"github.com/corewalk/corewalk/internal/triage/signature"
 	"github.com/corewalk/corewalk/internal/why/message"
 	"github.com/corewalk/corewalk/internal/why/reason"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
@@ -159,6 +161,37 @@ func (c *crash) causes() []report.Cause {
 func (c *crash) verdict() verdict { return c.known.verdict.of(c.findVerdict) }
 
 func (c *crash) findVerdict() verdict {
+	v := c.unplaced()
+	if s := c.beyondHandler(); s != "" && !strings.Contains(v.reason, "handler") {
+		v.reason += ", in the handler of " + s
+	}
+	return v
+}
+
+// beyondHandler names the signal whose handler ended the program, if the place that is told is not in the handler but in what the signal interrupted, which
+// did not fail; "" if that is not so.
+func (c *crash) beyondHandler() string {
+	at := c.frame()
+	if at == nil || c.goEnd() != nil || c.caught() != nil {
+		return ""
+	}
+	for i := range c.named.Frames[:*at] {
+		switch f := &c.named.Frames[i]; {
+		case f.Signal == "":
+		case f.Signal == report.UnknownSignal:
+			return "a signal that is not known"
+		case signature.Synchronous(f.Signal):
+		case f.SignalConfidence != "":
+			return "a signal (" + f.SignalConfidence + " " + f.Signal + ")"
+		default:
+			return f.Signal
+		}
+	}
+	return ""
+}
+
+// unplaced is the verdict that does not look at the place.
+func (c *crash) unplaced() verdict {
 	if k := c.caught(); k != nil {
 		return k.verdict
 	}
@@ -209,10 +242,22 @@ func (c *crash) signalled() verdict {
 			return verdict{report.CrashAbort, "raised by the program itself by " + by + ", not by abort"}
 		}
 		if c.raisedElsewhere() {
-			return verdict{report.CrashSignal, "sent by the program to itself, not by abort: by another thread, or by a handler that had returned"}
+			return verdict{report.CrashSignal, elsewhere(c.arch, c.Signal.PID)}
 		}
 	}
 	return verdict{c.stop().why.Kind, c.stop().why.Text}
+}
+
+// elsewhere says in words that the thread that died raised no SIGABRT. Where registers do not prove it, names say so; without a sender anybody may have sent it.
+func elsewhere(a *arch.Arch, sender int) string {
+	not := "not"
+	if _, calls := kernelCalls(a); len(calls) == 0 {
+		not = "likely not"
+	}
+	if sender == 0 {
+		return not + " raised by abort: sent from outside, by another thread, or by a handler that had returned"
+	}
+	return "sent by the program to itself, " + not + " by abort: by another thread, or by a handler that had returned"
 }
 
 // fault is the fault that is told.
@@ -337,9 +382,26 @@ func (c *crash) findStop() *stop {
 		s.why = reason.WhyException(ci, *e)
 	} else {
 		ci.Signal = *c.Signal
+		if own := ci.Signal.PID != 0 && ci.Signal.PID == ci.Signal.OwnPID; own && reason.Faults(c.Numbers, ci.Signal.Number) {
+			ci.Left = c.trapLeft(&s.regs, ci.Signal.Numbers)
+		}
 		s.why = reason.Why(ci)
 	}
 	return s
+}
+
+// trapLeft is the exception that the frame of a signal has whose handler has returned to where registers are.
+func (c *crash) trapLeft(regs *arch.RegSet, numbers reason.Numbering) steppers.Trap {
+	left, _ := steppers.SignalLeft(c.Proc, regs)
+	d := reason.Delivery{Saved: left}
+	if left.HasInfo {
+		c.readInfo(&d)
+		d.Info.Numbers = numbers
+	}
+	if d.ByProcess() {
+		return steppers.Trap{}
+	}
+	return left.Trap
 }
 
 // A fault is one fault of the processor: address, instruction and the origin of the bad value.

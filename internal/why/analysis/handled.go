@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"path"
 	"slices"
@@ -189,8 +190,7 @@ func (c *crash) raisedElsewhere() bool {
 	if c.Signal == nil || c.Signal.Number != sigABRT || len(c.stack) == 0 {
 		return false
 	}
-	result, calls := kernelCalls(c.arch)
-	if len(calls) == 0 {
+	if _, calls := kernelCalls(c.arch); len(calls) == 0 {
 		return c.atNamedCall()
 	}
 	for _, at := range []int{0, c.abortedIn()} {
@@ -198,13 +198,27 @@ func (c *crash) raisedElsewhere() bool {
 			return false
 		}
 		regs := c.stack[at].Registers()
-		returned, known := regs.Get(result)
-		before := c.mem.Some(c.stack[at].RA()-uint64(len(calls[0])), len(calls[0]))
-		if !known || len(before) != len(calls[0]) || returned == 0 && slices.Contains(calls, string(before)) { // a call of the kernel that succeeded
+		if called, known := kernelCalled(c.arch, &regs, c.stack[at].RA(), c.mem.Some); called || !known {
 			return false
 		}
 	}
 	return true
+}
+
+// kernelCalled reports whether registers are those right behind a call of the kernel that succeeded, and whether that is known.
+func kernelCalled(a *arch.Arch, regs *arch.RegSet, pc uint64, read func(at uint64, n int) []byte) (called, known bool) {
+	result, calls := kernelCalls(a)
+	returned, known := regs.Get(result)
+	behind := false
+	for _, call := range calls {
+		before := read(pc-uint64(len(call)), len(call))
+		if len(before) != len(call) {
+			return false, false
+		}
+		// The svc of z/Architecture may have the number of the call in its second byte.
+		behind = behind || string(before) == call || a.Family == arch.FamilyS390 && before[0] == call[0]
+	}
+	return behind && a.Truncate(returned) == 0, known
 }
 
 // abortedIn is the number of the frame that a SIGABRT interrupted of which the handler still runs: 0 if none does.
@@ -217,16 +231,42 @@ func (c *crash) abortedIn() int {
 	return 0
 }
 
-// kernelCalls returns the instructions that call the kernel, which are of one length, and the register in which that returns; nothing for processors
-// of which it is not known here.
+// kernelCalls returns the instructions that call the kernel, and the register in which that returns; nothing for processors of which it is not known here.
 func kernelCalls(a *arch.Arch) (result arch.Reg, calls []string) {
-	switch a {
-	case arch.AMD64:
+	name := ""
+	switch a.Family {
+	case arch.FamilyX86:
+		if a == arch.X86 {
+			return arch.EAX, []string{"\xcd\x80", "\x0f\x05", "\x0f\x34"}
+		}
 		return arch.RAX, []string{"\x0f\x05"}
-	case arch.X86:
-		return arch.EAX, []string{"\xcd\x80", "\x0f\x05", "\x0f\x34"}
+	case arch.FamilyARM64:
+		name, calls = "x0", []string{"\x01\x00\x00\xd4"}
+	case arch.FamilyARM:
+		name, calls = "r0", []string{"\x00\x00\x00\xef", "\x00\xdf"}
+	case arch.FamilyRISCV:
+		name, calls = "a0", []string{"\x73\x00\x00\x00"}
+	case arch.FamilyLoongArch:
+		name, calls = "a0", []string{"\x00\x00\x2b\x00"}
+	case arch.FamilyMIPS:
+		name, calls = "v0", []string{"\x0c\x00\x00\x00"}
+	case arch.FamilyPPC:
+		name, calls = "r3", []string{"\x02\x00\x00\x44", "\x01\x00\x00\x44"}
+	case arch.FamilyS390:
+		name, calls = "r2", []string{"\x0a\x00"}
+	default:
+		return arch.NoReg, nil
 	}
-	return arch.NoReg, nil
+	if a.ByteOrder == binary.ByteOrder(binary.BigEndian) && (a.Family == arch.FamilyMIPS || a.Family == arch.FamilyPPC) {
+		for i, call := range calls {
+			calls[i] = string([]byte{call[3], call[2], call[1], call[0]})
+		}
+	}
+	result, ok := a.RegByName(name)
+	if !ok {
+		return arch.NoReg, nil
+	}
+	return result, calls
 }
 
 // atNamedCall reports whether the thread that died was in the C library in functions that have names, of which none raises a signal.

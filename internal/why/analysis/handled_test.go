@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"encoding/hex"
 	"slices"
 	"strings"
 	"testing"
@@ -212,6 +213,71 @@ func TestRaisedBy(t *testing.T) {
 			if got := raisedBy(frames); got != "" {
 				t.Errorf("%q, in a handler: %q", c.names, got)
 			}
+		}
+	}
+}
+
+// TestKernelCalled: the instruction and the result tell, on each architecture, whether a thread has just called the kernel with success, as what raises a
+// signal on its own thread has.
+func TestKernelCalled(t *testing.T) {
+	for a, c := range map[*arch.Arch]struct {
+		result string
+		calls  []string
+	}{
+		arch.AMD64: {"rax", []string{"0f05"}}, arch.X86: {"eax", []string{"cd80", "0f05", "0f34"}}, arch.ARM64: {"x0", []string{"010000d4"}},
+		arch.ARM: {"r0", []string{"000000ef", "00df"}}, arch.RISCV64: {"a0", []string{"73000000"}}, arch.Loong64: {"a0", []string{"00002b00"}},
+		arch.MIPS: {"v0", []string{"0000000c"}}, arch.MIPS64EL: {"v0", []string{"0c000000"}}, arch.PPC64LE: {"r3", []string{"02000044", "01000044"}},
+		arch.PPC: {"r3", []string{"44000002"}}, arch.S390X: {"r2", []string{"0a00", "0aed"}},
+	} {
+		for _, text := range c.calls {
+			code, _ := hex.DecodeString(text)
+			const end = 0x1000
+			read := func(at uint64, n int) []byte {
+				have := append([]byte{0xff, 0xff, 0xff, 0xff}, code...) // of which the last is before end
+				from := uint64(end - len(have))
+				if at < from || at+uint64(n) > end {
+					return nil
+				}
+				return have[at-from : at-from+uint64(n)]
+			}
+			reg, ok := a.RegByName(c.result)
+			if !ok {
+				t.Fatalf("%s has no %s", a.Name, c.result)
+			}
+			for _, row := range []struct {
+				what          string
+				returned      uint64
+				unset         bool
+				pc            uint64
+				called, known bool
+			}{
+				{"has succeeded", 0, false, end, true, true},
+				{"has failed", a.Truncate(1<<64 - 4), false, end, false, true},
+				{"returned what is not known", 0, true, end, true, false},
+				{"is elsewhere", 0, false, end - uint64(len(code)), false, true},
+				{"is at code that is not known", 0, false, 0x4000, false, false},
+			} {
+				var regs arch.RegSet
+				if !row.unset {
+					regs.Set(reg, row.returned)
+				}
+				if called, known := kernelCalled(a, &regs, row.pc, read); called != row.called && known || known != row.known {
+					t.Errorf("%s, %s, %s: %v %v", a.Name, text, row.what, called, known)
+				}
+			}
+		}
+	}
+	if _, known := kernelCalls(arch.HPPA); known != nil {
+		t.Error("the calls of PA-RISC are not known")
+	}
+	for _, c := range []struct {
+		a      *arch.Arch
+		sender int
+		want   string
+	}{{arch.S390X, 7, "sent by the program to itself, not by abort"}, {arch.HPPA, 7, "sent by the program to itself, likely not by abort"},
+		{arch.ARM64, 0, "not raised by abort: sent from outside"}, {arch.HPPA, 0, "likely not raised by abort: sent from outside"}} {
+		if got := elsewhere(c.a, c.sender); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s, sent by %d: %s", c.a.Name, c.sender, got)
 		}
 	}
 }

@@ -47,9 +47,26 @@ func (in *Engine) moduleList(r *report.Report) {
 			if unwound(r.Threads, lib.Path) { // by the tables in the dump's memory
 				w.Message = strings.Replace(w.Message, "unwind tables and symbols", "symbols", 1)
 			}
+			if w.Code == "module-missing" && leftOut(r.Threads, lib.Path) {
+				w.Message += "; frames may be left out at [fp?]"
+			}
 			r.Warnings = append(r.Warnings, w)
 		}
 	}
+}
+
+// leftOut reports whether the caller of a frame in a module was found by a frame pointer that nothing proves to be the frame's own: it may be that of a function
+// further out, and those between are not told.
+func leftOut(threads []report.Thread, path string) bool {
+	for i := range threads {
+		frames := threads[i].Frames
+		for k := 1; k < len(frames); k++ {
+			if f := &frames[k]; f.Trust == report.TrustFramePointer && f.Doubtful && frames[k-1].Module == path {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // mappedAgain are libraries that are memory which a process mapped once more of the file of another one, as V8 does with its own functions.

@@ -12,6 +12,7 @@ import (
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/unwind/arch"
 )
 
 // maxTold is the longest text of report.Crash.Told, in bytes.
@@ -195,7 +196,7 @@ func (c *crash) passedTexts(w *witness) (out []string, confidence string) {
 		case types.TextOfBefore:
 			text = c.slice(passed(i), passed(i-1))
 		}
-		if text == "" {
+		if text == "" || !w.takes(w.abi.Args[i]) {
 			continue
 		}
 		if out = append(out, text); !sure {
@@ -203,6 +204,24 @@ func (c *crash) passedTexts(w *witness) (out []string, confidence string) {
 		}
 	}
 	return out, confidence
+}
+
+// maxKeptArguments is how many bytes of a frame are looked at for arguments that unoptimised code keeps there.
+const maxKeptArguments = 1 << 10
+
+// takes reports whether the function gets an argument in a register: a parameter is there when it begins, or unoptimised code has put it into its frame. A compiler
+// leaves out parameters that are of no use, and the register has what an earlier call left there.
+func (w *witness) takes(r arch.Reg) bool {
+	if slices.ContainsFunc(w.vars.InRegister(w.call.Entry, r), func(h where.Held) bool { return h.Param }) {
+		return true
+	}
+	word := w.in.arch.WordSize
+	for off := word; off <= maxKeptArguments; off += word {
+		if v := w.code.Before(w.state.PC, provenance.Frame(int64(-off), word)); v.Kind == provenance.Entry && v.Reg == r {
+			return true
+		}
+	}
+	return false
 }
 
 // slice returns the text at a constant address that has a constant length; "" if there is none.

@@ -93,6 +93,11 @@ func Delivered(in Input, d Delivery) (Signal, string) {
 	return Signal{}, ""
 }
 
+// ByProcess reports whether what lies where the siginfo_t is says that a process sent the signal.
+func (d *Delivery) ByProcess() bool {
+	return d.Info.plausible(d.Errno) && fromProcess(d.Info.linux().Code)
+}
+
 func bit(signo int) uint64 { return 1 << (uint(signo-1) & 63) }
 
 // newly returns the signals that are blocked since the handler was called: that of the delivery, unless its handler was

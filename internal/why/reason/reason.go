@@ -4,6 +4,7 @@ import (
 	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -35,6 +36,8 @@ type Input struct {
 	// Bytes reads memory into buf and returns how many bytes it could read from the start; nil if there is no
 	// memory.
 	Bytes func(addr uint64, buf []byte) int
+	// Left is the exception in the frame of a signal whose handler has returned to where the thread still is.
+	Left steppers.Trap
 	// Has reports whether the process has an allocator; nil if that is not known, and then it has none.
 	Has func(Allocator) bool
 }

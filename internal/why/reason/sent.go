@@ -52,9 +52,13 @@ func (in *Input) sentAgain() (Reason, bool) {
 	if int3 {
 		raw.Signal.Code = siKernel
 	}
+	left := (s.Number == sigSegv || s.Number == sigBus) && in.made(in.Left)
+	if left {
+		raw.Signal.Addr, raw.Signal.HasAddr = in.Left.Addr, true
+	}
 	r := raw.why()
 	switch {
-	case int3:
+	case int3 || left && r.AtInst:
 	case s.Number == sigSegv && in.noFetch():
 	case !r.AtInst:
 		return Reason{}, false

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/corewalk/corewalk/report"
+	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -152,6 +153,41 @@ func TestSentAgain(t *testing.T) {
 		if r := Why(in); r.Kind != c.kind || r.Text != c.text || r.AtInst != c.atInst {
 			t.Errorf("%s: %s: %q, at the instruction: %v; want %s: %q", c.name, r.Kind, r.Text, r.AtInst, c.kind, c.text)
 		}
+	}
+}
+
+// TestSentAgainLeft: the exception in the frame of a handler that has returned tells which access it was, if the instruction makes that access.
+func TestSentAgainLeft(t *testing.T) {
+	access := func(addr uint64) steppers.Trap {
+		return steppers.Trap{Kind: steppers.TrapAccess, Addr: addr, HasAddr: true, Read: true}
+	}
+	for _, c := range []struct {
+		name string
+		code string
+		s    Signal
+		left steppers.Trap
+		told bool
+	}{
+		{"a page that the file has not", loadRAX, from(sigBus, siTKill, 7), access(data), true},
+		{"of a mapping that allows it", loadRAX, from(sigSegv, siTKill, 7), access(data), true},
+		{"elsewhere", loadRAX, from(sigBus, siTKill, 7), access(data + 64), false},
+		{"no access", loadRAX, from(sigBus, siTKill, 7), steppers.Trap{Kind: steppers.TrapDivide}, false},
+		{"nothing", loadRAX, from(sigBus, siTKill, 7), steppers.Trap{}, false},
+		{"an instruction without one", nop, from(sigBus, siTKill, 7), access(data), false},
+		{"another signal", loadRAX, from(sigFPE, siTKill, 7), access(data), false},
+		{"sent by another", loadRAX, from(sigBus, siTKill, 9), access(data), false},
+	} {
+		in := at{a: arch.AMD64, code: c.code, regs: regs{"rax": data}}.input(t)
+		in.Signal, in.Left = c.s, c.left
+		if r := Why(in); r.AtInst != c.told || c.told && (r.Addr != data || !strings.HasPrefix(r.Text, "read of ") || !strings.HasSuffix(r.Text, "raised the signal again")) {
+			t.Errorf("%s: %s: %q, at the instruction: %v", c.name, r.Kind, r.Text, r.AtInst)
+		}
+	}
+	d := Delivery{Info: from(sigBus, siTKill, 9)}
+	byKernel, wrong := d, d
+	byKernel.Info.Code, wrong.Errno = 2, 5
+	if !d.ByProcess() || byKernel.ByProcess() || wrong.ByProcess() || new(Delivery).ByProcess() {
+		t.Error("who sent a signal")
 	}
 }
 

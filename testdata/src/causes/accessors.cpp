@@ -1,6 +1,7 @@
 // Dies of what a member of a class returned: operators and functions of the library's classes and of others. The argument says which.
 #include <map>
 #include <memory>
+#include <new>
 #include <set>
 #include <string>
 #include <tuple>
@@ -17,6 +18,10 @@ struct Matrix {
 	APART Matrix &operator*() { return *this; }
 };
 APART Matrix &operator*(Matrix &m, int) { return m; }
+
+struct Raw { long words[2]; };
+struct Hermit { long id; std::vector<Box *> lone; };
+static Hermit hermit;
 
 struct Handle {
 	Box *box;
@@ -124,6 +129,18 @@ APART int shared(std::shared_ptr<Linked> p) { return p->next->b; }
 APART int apart(std::vector<int> &v, int k) { return k % v.size(); }
 APART int twin(Twin &t, int k) { return t.other(k)->b; }
 
+// Objects in memory that is declared as another type.
+alignas(16) static char room[64];
+APART int built() { return ((std::vector<Box *> *)room)->back()->b; }
+APART int laidOut(Box *box) {
+	alignas(16) char space[64];
+	((std::vector<Box *> &)*new (space) std::vector<Box *>{box}).back();
+	return (*(std::vector<Box *> *)space).back()->b;
+}
+APART int recastOf(std::vector<Raw> &raw) { return ((Inner &)raw.back()).operator->()->b; }
+APART Hermit *seek(int) { return &hermit; }
+APART int sought() { return seek(1)->lone.back()->b; }
+
 int main(int, char **argv)
 {
 	std::map<int, Box *> numbered = {{4, nullptr}};
@@ -176,6 +193,10 @@ int main(int, char **argv)
 	case 'S': return apart(empty, 7);
 	case 'N': { Nest nest = {&box}; return laid(nest); }
 	case 'C': { Nest nest = {&box}; return converted(nest, 3); }
+	case 'B': new (room) std::vector<Box *>{nullptr}; return built();
+	case 'G': return laidOut(nullptr);
+	case 'Q': { std::vector<Raw> raw(1); return recastOf(raw); }
+	case 'J': hermit.lone.push_back(nullptr); return sought();
 	case 'R': { Twin t = {&box}; return recast(t, 1); }
 	case 'W': { Twin t = {&box}; return twin(t, 1); }
 	}

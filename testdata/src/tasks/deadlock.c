@@ -130,7 +130,7 @@ int main(int argc, char **argv) {
 		usleep(50000);
 		if (fork()) {
 			wait(0);
-			return 0;
+			return 1; // as the child, which died
 		}
 		signal(SIGALRM, die);
 		alarm(1);

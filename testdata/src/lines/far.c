@@ -1,0 +1,5 @@
+#include "shared.h"
+
+int far(int n) {
+	return spare(n) + 1;
+}

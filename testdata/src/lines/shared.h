@@ -1,0 +1,3 @@
+static __attribute__((noinline)) int spare(int n) {
+	return n * 3;
+}

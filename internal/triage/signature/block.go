@@ -23,9 +23,9 @@ func damage(c *report.Crash, class string) string {
 		switch b.Fault {
 		case report.BlockOverrun:
 			return b.Fault + size
-		case report.BlockFreed:
-			if t := Normalize(b.Type); t != "" && !strings.HasPrefix(t, "_") && c.Causes[i].Confidence != report.Possible {
-				return b.Fault + size + ": " + t
+		case report.BlockFreed, report.BlockReused:
+			if t := Normalize(b.Type); t != "" && !strings.HasPrefix(t, "_") && (b.Fault == report.BlockReused || c.Causes[i].Confidence != report.Possible) {
+				return report.BlockFreed + size + ": " + t
 			}
 		}
 	}

@@ -371,6 +371,9 @@ func (b *builder) consider(i int) {
 		b.onNull = !b.nulled && object(b.report.Crash.Blame)
 		b.nulled = true
 		b.decide(i, Dropped, GivenNull)
+	case why == "" && stop == "" && b.soughtPast(i):
+		b.nulled = true
+		b.decide(i, Dropped, soughtPast)
 	case why == "" && stop == "" && b.givenByPython(i):
 		b.nulled = true
 		b.decide(i, Dropped, givenAddress)

@@ -35,6 +35,17 @@ func (b *builder) givenNull(i int) bool {
 	return b.received(i, crash.Blame.Steps)
 }
 
+// soughtPast reports whether frame i is the innermost that would be kept, and an inlined search of an array, which went on behind that: its caller uses what is
+// not there, since the compiler would have it look for the end otherwise.
+func (b *builder) soughtPast(i int) bool {
+	c, f := b.report.Crash, &b.thread.Frames[i]
+	if c == nil || c.Blame == nil || len(c.Blame.Steps) == 0 || b.sig.Class != "access" || len(b.kept) > 0 || b.nulled || !f.Inlined {
+		return false
+	}
+	s := &c.Blame.Steps[0]
+	return s.Sought && s.Physical == f.Physical
+}
+
 // object reports whether the bad value is the object of a member function.
 func object(b *report.Blame) bool {
 	return len(b.Steps) > 0 && (b.Steps[0].Name == "this" || b.Steps[0].Name == "self") && b.Steps[0].Role == "argument"
@@ -82,7 +93,7 @@ func (b *builder) received(i int, steps []report.BlameStep) bool {
 			return i == 0 || b.thread.Frames[i-1].Physical != f.Physical
 		case s.Kind == report.BlameSet && b.local(i, steps[:k]):
 			return false
-		case s.Sought && f.Inlined && b.isIn(i, s.Function):
+		case s.Sought && f.Inlined:
 			return !b.nulled
 		case s.Outside > b.within(i) && !b.around(i, s.Function):
 			// Another inlined call had it. What that read of an object of the program's this one may have read itself: compilers join what reads.

@@ -77,6 +77,7 @@ const GivenNull = "given null, which is its caller's mistake"
 const (
 	givenAddress = "given a bad address by Python, which is its caller's mistake"
 	handedOn     = "handed on what its caller gave it"
+	soughtPast   = "a search that did not find what its caller uses"
 )
 
 // A Decision says what happened to one frame, and why.

@@ -179,10 +179,7 @@ func (w *witness) callsAt(addr uint64) []unwind.Call {
 // from what the last such pointer leads to, and never compares it with null. LLVM leaves that out where a caller uses what the function returns without a check.
 func (w *witness) sought(v *provenance.Value, readAt uint64) bool {
 	r := w.finds()
-	called := uint64(0)
-	if call, ok := w.code.Inst(w.state.PC); ok && call.Kind.IsCall() {
-		called = call.Target
-	}
+	called := w.comparing()
 	return r != nil && slices.ContainsFunc(v.Alternatives(), func(a *provenance.Value) bool {
 		if a.Kind != provenance.Load || a.Base == arch.NoReg || a.At != readAt {
 			return false
@@ -199,19 +196,30 @@ func (w *witness) sought(v *provenance.Value, readAt uint64) bool {
 	})
 }
 
-// finds returns the pointer that the innermost inlined call returns, by LLVM; nil for none.
+// finds returns the pointer that the innermost inlined call returns which is not of a library, by LLVM; nil for none.
 func (w *witness) finds() *types.Type {
 	if w.vars == nil {
 		return nil
 	}
 	calls := w.vars.Ended(w.state.PC, 0) // all that there are
-	if len(calls) == 0 || !calls[0].LLVM || !calls[0].Known || calls[0].Result == nil {
+	names := w.callsAt(w.state.PC)
+	n := 0
+	for n < min(len(calls), len(names)) && library(names[n].Name) {
+		n++
+	}
+	if n >= len(calls) || !calls[n].LLVM || !calls[n].Known || calls[n].Result == nil {
 		return nil
 	}
-	if r := calls[0].Result.Strip(); r.Pointer() {
+	if r := calls[n].Result.Strip(); r.Pointer() {
 		return r
 	}
 	return nil
+}
+
+// ranPast reports whether a pointer is where a search came to that goes from one element of an array to the next one, in an inlined function that returns a
+// pointer, and does not look for the array's end.
+func (w *witness) ranPast(v *provenance.Value) bool {
+	return w.finds() != nil && w.movesOn(v) && w.code.OneWayOut(w.state.PC, w.state.PC, w.comparing())
 }
 
 // soughtFirst is sought for the first element of an array, of which LLVM makes the comparison apart: the loop for the others makes it, too, and does not
@@ -226,7 +234,7 @@ func (w *witness) soughtFirst(v *provenance.Value) bool {
 		if other.PC == call.PC || other.Target != call.Target {
 			continue
 		}
-		if n, there := w.source(other.PC); n == name && there == here && w.code.OneWayOut(other.PC, other.PC, call.Target) {
+		if n, there := w.source(other.PC); n == name && there == here && w.code.OneWayOut(other.PC, other.PC, w.comparing()) {
 			return true
 		}
 	}
@@ -235,7 +243,28 @@ func (w *witness) soughtFirst(v *provenance.Value) bool {
 
 // strides reports whether a loop reads through a pointer that it moves on by as much each time.
 func (w *witness) strides(load *provenance.Value) bool {
-	at := w.code.Before(load.At, provenance.Reg(load.Base))
+	return w.movesOn(w.code.Before(load.At, provenance.Reg(load.Base)))
+}
+
+// comparing returns what tells the functions that a search may call: that which the frame's instruction calls, and those that compare.
+func (w *witness) comparing() func(called uint64) bool {
+	own := uint64(0)
+	if call, ok := w.code.Inst(w.state.PC); ok && call.Kind.IsCall() {
+		own = call.Target
+	}
+	return func(called uint64) bool {
+		if called == 0 || called == own {
+			return called != 0
+		}
+		code := codeReader{in: w.in}
+		f, ok := code.function(called)
+		name, _, _ := strings.Cut(f.Name, "@")
+		return ok && f.Entry == called && (name == "bcmp" || name == "memcmp" || name == "strcmp" || name == "strncmp" || name == "strcasecmp")
+	}
+}
+
+// movesOn reports whether a loop moves a pointer on by as much each time.
+func (w *witness) movesOn(at *provenance.Value) bool {
 	return at.Kind == provenance.Join && slices.ContainsFunc(at.Alternatives(), func(next *provenance.Value) bool {
 		return next.Kind == provenance.Sum && next.Index == arch.NoReg && next.Base != arch.NoReg && next.K != 0 && w.code.Before(next.At, provenance.Reg(next.Base)) == at
 	})

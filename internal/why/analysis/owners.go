@@ -59,14 +59,23 @@ func (o *owners) keep(start uint64, name string) {
 
 // keepType keeps the name of the structure, class or union that a pointer to a block points to.
 func (o *owners) keepType(start uint64, t *types.Type) {
-	to := t.Strip().Target()
-	if to == nil || !to.Strip().Aggregate() {
+	name := pointsToA(t)
+	if name == "" {
 		return
 	}
 	if o.types == nil {
 		o.types = map[uint64]string{}
 	}
-	o.types[start] = cmp.Or(to.Strip().BareName, to.BareName)
+	o.types[start] = name
+}
+
+// pointsToA is the name of the structure, class or union that a pointer points to; "" for none.
+func pointsToA(t *types.Type) string {
+	to := t.Strip().Target()
+	if to == nil || !to.Strip().Aggregate() {
+		return ""
+	}
+	return cmp.Or(to.Strip().BareName, to.BareName)
 }
 
 // A held is a block, or what somebody asks about, and how a pointer to another lies in it.

@@ -22,6 +22,9 @@ func damage(c *report.Crash, class string) string {
 		size := " block of " + strconv.FormatUint(b.Size, 10) + " bytes"
 		switch b.Fault {
 		case report.BlockOverrun:
+			if b.Elements != "" {
+				return b.Fault + " block: " + b.Elements // how many there are may be another number each time
+			}
 			return b.Fault + size
 		case report.BlockFreed, report.BlockReused:
 			if t := Normalize(b.Type); t != "" && !strings.HasPrefix(t, "_") && (b.Fault == report.BlockReused || c.Causes[i].Confidence != report.Possible) {

@@ -43,7 +43,17 @@ func (b *builder) soughtPast(i int) bool {
 		return false
 	}
 	s := &c.Blame.Steps[0]
-	return s.Sought && s.Physical == f.Physical
+	return s.Sought && s.Physical == f.Physical && b.searches(i, s)
+}
+
+// searches reports whether a step is of frame i's function, or of one that was inlined there.
+func (b *builder) searches(i int, s *report.BlameStep) bool {
+	for k := i; k >= 0 && b.thread.Frames[k].Physical == b.thread.Frames[i].Physical; k-- {
+		if b.isIn(k, s.Function) {
+			return true
+		}
+	}
+	return false
 }
 
 // object reports whether the bad value is the object of a member function.
@@ -93,7 +103,7 @@ func (b *builder) received(i int, steps []report.BlameStep) bool {
 			return i == 0 || b.thread.Frames[i-1].Physical != f.Physical
 		case s.Kind == report.BlameSet && b.local(i, steps[:k]):
 			return false
-		case s.Sought && f.Inlined:
+		case s.Sought && f.Inlined && b.searches(i, s):
 			return !b.nulled
 		case s.Outside > b.within(i) && !b.around(i, s.Function):
 			// Another inlined call had it. What that read of an object of the program's this one may have read itself: compilers join what reads.

@@ -27,7 +27,7 @@ func (in *naming) merged(frames []*unwind.Frame, physical int, calls []unwind.Ca
 	if f.LookupAddr() == f.RA() || callee.IsTrampoline() || f.Trust() == unwind.TrustScan {
 		return nil, calls
 	}
-	name := in.neverReturned(f, callee)
+	name := in.neverReturned(f, callee, physical)
 	if name == "" {
 		return nil, calls
 	}
@@ -230,18 +230,27 @@ func (w *witness) certain(start unwind.Address) bool {
 	return true
 }
 
-// neverReturned returns the linkage name of the function that f called, if it is known never to return. The
-// callee on the stack may be a part of it without a name.
-func (in *question) neverReturned(f, callee *unwind.Frame) string {
+// maxEndingFrames is how deep a function is on the stack at most that never returns by its code. The machinery that ends a program is not deeper.
+const maxEndingFrames = 16
+
+// neverReturned returns the linkage name of the function that f, the physical frame of a number, called, if it is known never to return. The
+// callee on the stack may be a part of it without a name. Of the program's own functions the code tells.
+func (in *question) neverReturned(f, callee *unwind.Frame, physical int) string {
 	code := codeReader{in: in}
 	addrs := []unwind.Address{callee.LookupAddr()}
-	if site, ok := in.callSite(f); ok && site.Direct {
+	site, direct := in.callSite(f)
+	if direct = direct && site.Direct; direct {
 		addrs = append(addrs, site.Target)
 	}
 	for _, addr := range addrs {
 		c, _ := code.function(addr)
 		if name := cmp.Or(c.LinkageName, c.Name); stackflow.NoReturnName(name) {
 			return name
+		}
+	}
+	if direct && physical <= maxEndingFrames {
+		if c, ok := code.function(site.Target); ok && c.Entry == site.Target && in.neverEnds(site.Target, provenance.ABIOf(in.arch, false)) {
+			return cmp.Or(c.LinkageName, c.Name)
 		}
 	}
 	return ""

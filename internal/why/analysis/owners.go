@@ -27,6 +27,8 @@ type owners struct {
 	stack []*unwind.Frame
 	known map[uint64]string // by the block's beginning
 	types map[uint64]string // structures that pointers to it point to, likewise
+
+	elements map[uint64]string // or numbers, characters, pointers
 	buf   []byte            // that memory is searched in
 	most  int               // bytes of memory that are searched for one path
 	freed bool              // ways may lead through freed blocks, too
@@ -59,14 +61,14 @@ func (o *owners) keep(start uint64, name string) {
 
 // keepType keeps the name of the structure, class or union that a pointer to a block points to.
 func (o *owners) keepType(start uint64, t *types.Type) {
-	name := pointsToA(t)
-	if name == "" {
-		return
-	}
 	if o.types == nil {
-		o.types = map[uint64]string{}
+		o.types, o.elements = map[uint64]string{}, map[uint64]string{}
 	}
-	o.types[start] = name
+	if name := pointsToA(t); name != "" {
+		o.types[start] = name
+	} else if to := t.Strip().Target(); to != nil && to.Size() != 0 {
+		o.elements[start] = to.Strip().Name()
+	}
 }
 
 // pointsToA is the name of the structure, class or union that a pointer points to; "" for none.

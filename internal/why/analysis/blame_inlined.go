@@ -31,7 +31,7 @@ func (w *witness) cameIn(n named, v *provenance.Value, at uint64, impossible fun
 		default:
 			return false
 		}
-		if !w.vars.CameIn(h, at, a.At) && !w.readFor(h, at, a) {
+		if a.Kind != provenance.Entry && !w.vars.CameIn(h, at, a.At) && !w.readFor(h, at, a) {
 			return false
 		}
 	}

@@ -175,13 +175,13 @@ func (w *witness) callsAt(addr uint64) []unwind.Call {
 	return calls
 }
 
-// sought reports whether a null pointer is where a search came to in an inlined function that returns such a pointer: the code read it, at an instruction,
+// sought reports whether a null pointer is where a search came to in an inlined function that returns such a pointer: the code read it, at an instruction, 0 for any,
 // from what the last such pointer leads to, and never compares it with null. LLVM leaves that out where a caller uses what the function returns without a check.
 func (w *witness) sought(v *provenance.Value, readAt uint64) bool {
 	r := w.finds()
 	called := w.comparing()
 	return r != nil && slices.ContainsFunc(v.Alternatives(), func(a *provenance.Value) bool {
-		if a.Kind != provenance.Load || a.Base == arch.NoReg || a.At != readAt {
+		if a.Kind != provenance.Load || a.Base == arch.NoReg || readAt != 0 && a.At != readAt {
 			return false
 		}
 		if (a.Index != arch.NoReg || w.strides(a)) && a.Size == w.in.arch.WordSize && w.code.OneWayOut(a.At, w.state.PC, called) {

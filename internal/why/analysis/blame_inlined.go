@@ -27,7 +27,7 @@ func (w *witness) cameIn(n named, v *provenance.Value, at uint64, impossible fun
 	all := slices.DeleteFunc(v.Alternatives(), impossible)
 	for _, a := range all {
 		switch a.Kind {
-		case provenance.Load, provenance.Const, provenance.Result, provenance.Sum, provenance.Arith, provenance.Entry:
+		case provenance.Load, provenance.Const, provenance.Result, provenance.Sum, provenance.Arith, provenance.Entry, provenance.Slot:
 		default:
 			return false
 		}

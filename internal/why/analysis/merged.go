@@ -27,9 +27,9 @@ func (in *naming) merged(frames []*unwind.Frame, physical int, calls []unwind.Ca
 	if f.LookupAddr() == f.RA() || callee.IsTrampoline() || f.Trust() == unwind.TrustScan {
 		return nil, calls
 	}
-	name := in.neverReturned(f, callee, physical)
-	if name == "" {
-		return nil, calls
+	name, byCode := in.neverReturned(f, callee, physical)
+	if name == "" || byCode && !calls[0].Approximate {
+		return nil, calls // of one's own functions compilers of LLVM join calls only, and then they lose the place
 	}
 	w := in.mergedWitness(frames, physical, calls[len(calls)-1].Entry)
 	defer w.close()
@@ -234,8 +234,8 @@ func (w *witness) certain(start unwind.Address) bool {
 const maxEndingFrames = 16
 
 // neverReturned returns the linkage name of the function that f, the physical frame of a number, called, if it is known never to return. The
-// callee on the stack may be a part of it without a name. Of the program's own functions the code tells.
-func (in *question) neverReturned(f, callee *unwind.Frame, physical int) string {
+// callee on the stack may be a part of it without a name. Of the program's own functions the code tells: byCode.
+func (in *question) neverReturned(f, callee *unwind.Frame, physical int) (name string, byCode bool) {
 	code := codeReader{in: in}
 	addrs := []unwind.Address{callee.LookupAddr()}
 	site, direct := in.callSite(f)
@@ -245,15 +245,15 @@ func (in *question) neverReturned(f, callee *unwind.Frame, physical int) string 
 	for _, addr := range addrs {
 		c, _ := code.function(addr)
 		if name := cmp.Or(c.LinkageName, c.Name); stackflow.NoReturnName(name) {
-			return name
+			return name, false
 		}
 	}
 	if direct && physical <= maxEndingFrames {
 		if c, ok := code.function(site.Target); ok && c.Entry == site.Target && in.neverEnds(site.Target, provenance.ABIOf(in.arch, false)) {
-			return cmp.Or(c.LinkageName, c.Name)
+			return cmp.Or(c.LinkageName, c.Name), true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // onlyLibraryCalls reports whether no program calls a function by itself: it is std::__throw_out_of_range or

@@ -61,6 +61,15 @@ func (w *witness) readFor(h *where.Held, at uint64, v *provenance.Value) bool {
 	return true
 }
 
+// ofAnother reports whether what was read is of another type than a parameter of Go, which converts no pointers on the way: it was not read for that.
+func (w *witness) ofAnother(param *types.Type, v *provenance.Value) bool {
+	if v.Kind != provenance.Load || w.vars.Convention() == where.ConventionC {
+		return false
+	}
+	n := w.target(v.At, v.Base, v.Index, v.Scale, v.K, v.Size, 0)
+	return n.typ != nil && n.typ.Strip().Name() != param.Strip().Name()
+}
+
 // leadsTo reports whether a pointer has at an offset a pointer to what another one points to.
 func leadsTo(o *where.Held, off int64, size uint64, pointer *types.Type) bool {
 	if o.Type == nil {
@@ -105,7 +114,7 @@ func (w *witness) given(v *provenance.Value, reg arch.Reg, value uint64, disp in
 		if held, known := w.vars.Number(h); !may || known && held != value {
 			continue
 		}
-		if !h.Param || !w.vars.CameIn(h, at, 0) || !w.vars.CameIn(h, at, v.At) && !w.readFor(h, at, v) {
+		if !h.Param || !w.vars.CameIn(h, at, 0) || !w.vars.CameIn(h, at, v.At) && !w.readFor(h, at, v) || w.ofAnother(h.Type, v) {
 			return n, "", false
 		}
 		// The call may have read it from what another of its pointers leads to: compilers move and join what reads.

@@ -46,8 +46,11 @@ func (b *builder) soughtPast(i int) bool {
 	return s.Sought && s.Physical == f.Physical && b.searches(i, s)
 }
 
-// searches reports whether a step is of frame i's function, or of one that was inlined there.
+// searches reports whether a step is of frame i's function, or of one that was inlined there: what a library's function read there may have been inlined elsewhere.
 func (b *builder) searches(i int, s *report.BlameStep) bool {
+	if rules.Get().name(ruleName(home(Normalize(s.Function))), language(&b.thread.Frames[i]), false) != nil {
+		return true
+	}
 	for k := i; k >= 0 && b.thread.Frames[k].Physical == b.thread.Frames[i].Physical; k-- {
 		if b.isIn(k, s.Function) {
 			return true

@@ -170,7 +170,7 @@ type CauseBlock struct {
 	Fault string `json:"fault"`          // one of the Block constants
 	Size  uint64 `json:"size"`           // in bytes, as the allocator rounds it
 	Type  string `json:"type,omitempty"` // the structure or class that a pointer to it points to: "Order"
-	// Elements is what a pointer to it points to, if that is no structure or class: "int".
+	// Elements is the type of the numbers that a pointer to it points to: "int".
 	Elements string `json:"elements,omitempty"`
 }
 

@@ -19,6 +19,7 @@ func TestKindOf(t *testing.T) {
 	}{
 		"no crash":               {nil, "none", "none", false},
 		"class":                  {&report.Crash{Kind: "wild-read"}, "wild-read", "access", false},
+		"foreseen":               {&report.Crash{Kind: "trap", Reason: "trap instruction (ud2)", Signal: "SIGILL"}, "trap", "arithmetic", false},
 		"kind before all":        {&report.Crash{Kind: "div-zero", Reason: "stack overflow", Signal: "SIGFPE"}, "div-zero", "arithmetic", false},
 		"overflow":               {&report.Crash{Reason: "stack overflow: 3 bytes", Signal: "SIGSEGV"}, "stack-overflow", "stack-overflow", false},
 		"reason":                 {&report.Crash{Reason: "read at 0x10", Signal: "SIGSEGV", Exception: "X"}, "read at N", "read at N", false},

@@ -100,6 +100,8 @@ func (b *builder) received(i int, steps []report.BlameStep) bool {
 		case s.Physical > f.Physical:
 			return handed // its caller, or that of the function into which it was inlined, passed it
 		case s.Physical < f.Physical:
+		case f.Language == "python" && s.Kind == report.BlamePassed && !b.isIn(i, s.Function):
+			return true // by a call of CPython since 3.11, which has no frame of its own
 		case s.Kind == report.BlameRead && b.beside(i, s):
 			return true
 		case s.Kind == report.BlameRead && s.Entry: // for the innermost call

@@ -157,8 +157,8 @@ func (t *tracer) from(s suspect) *report.Blame {
 // seek says of the first step whether the null of a suspect is where a search came to, or its pointer where one of an array did.
 func (t *tracer) seek(s *suspect) {
 	steps := t.out.Steps
-	own := len(steps) == 0 || steps[0].Kind == report.BlameVariable && steps[0].Physical == s.w.number
-	if s.pointer && !t.loose && own && (s.w.ranPast(s.v) || len(steps) == 0 && s.value == 0 && s.w.sought(s.v, 0)) {
+	own := len(steps) == 0 || (steps[0].Kind == report.BlameVariable || steps[0].Kind == report.BlameIndex) && steps[0].Physical == s.w.number
+	if !t.loose && own && (s.w.ranPast(s.v) || len(steps) == 0 && s.pointer && s.value == 0 && s.w.sought(s.v, 0)) {
 		if len(steps) == 0 && s.reg != arch.NoReg {
 			step := s.w.step(report.BlameVariable, s.w.state.PC)
 			step.Name = t.out.Register

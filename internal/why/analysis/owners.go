@@ -28,10 +28,10 @@ type owners struct {
 	known map[uint64]string // by the block's beginning
 	types map[uint64]string // structures that pointers to it point to, likewise
 
-	elements map[uint64]string // or numbers, characters, pointers
-	buf   []byte            // that memory is searched in
-	most  int               // bytes of memory that are searched for one path
-	freed bool              // ways may lead through freed blocks, too
+	elements map[uint64]string // or numbers
+	buf      []byte            // that memory is searched in
+	most     int               // bytes of memory that are searched for one path
+	freed    bool              // ways may lead through freed blocks, too
 
 	ranges [][][2]uint64   // of memory that is searched, by rank
 	spans  *spans          // of the allocator; nil until it was asked
@@ -66,8 +66,8 @@ func (o *owners) keepType(start uint64, t *types.Type) {
 	}
 	if name := pointsToA(t); name != "" {
 		o.types[start] = name
-	} else if to := t.Strip().Target(); to != nil && to.Size() != 0 {
-		o.elements[start] = to.Strip().Name()
+	} else if of, _ := elements(t.Strip().Target()); of != nil {
+		o.elements[start] = of.Name()
 	}
 }
 

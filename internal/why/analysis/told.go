@@ -249,7 +249,7 @@ func (c *crash) oneOf(w *witness, all []*provenance.Value) (text string, sure bo
 				return texts[found], false
 			case texts[have] == "":
 			case found != 0 && found != have:
-				return "", false
+				return c.written(texts, sp), false
 			default:
 				found = have
 			}
@@ -266,7 +266,7 @@ func (c *crash) oneOf(w *witness, all []*provenance.Value) (text string, sure bo
 func (c *crash) written(texts map[uint64]string, sp uint64) (out string) {
 	left := c.mem.Some(sp-maxLeft, maxLeft)
 	for _, text := range texts {
-		if len(text) < leastWritten || !bytes.Contains(left, []byte(text)) {
+		if len(text) < leastWritten || !within(left, text) {
 			continue
 		}
 		if out != "" && out != text {
@@ -275,6 +275,21 @@ func (c *crash) written(texts map[uint64]string, sp uint64) (out string) {
 		out = text
 	}
 	return out
+}
+
+// within reports whether a text is a part of a longer one: what searched the constants left these in vector registers, each with a zero behind it.
+func within(left []byte, text string) bool {
+	for {
+		at := bytes.Index(left, []byte(text))
+		if at < 0 {
+			return false
+		}
+		end := at + len(text)
+		if at > 0 && left[at-1] >= ' ' && left[at-1] < 0x7f || end < len(left) && left[end] != 0 {
+			return true
+		}
+		left = left[end:]
+	}
 }
 
 // constant reports whether an address is one of a program's constants: memory of a file that cannot be written to.

@@ -2,6 +2,7 @@ package systemtest
 
 import (
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk/internal/fixture"
@@ -80,5 +81,31 @@ func TestReused(t *testing.T) {
 				t.Errorf("%d signatures of one bug: %v", len(bugs), bugs)
 			}
 		})
+	}
+}
+
+// A call of a function that never returns has its own place, unless that is lost: that control seems to come there from another function that never returns says nothing.
+func TestNotJoined(t *testing.T) {
+	t.Parallel()
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the instructions that are followed are of amd64")
+	}
+	exe := fixture.Compile(t, "rustc", "causes/bail.rs", "--edition=2021", "-g", "-Copt-level=2", "-Cpanic=abort")
+	for _, c := range []struct{ way, list, want string }{{"check", "1,-2", "Ledger::check"}, {"first", "", "Ledger::first"}} {
+		s := signature.Of(analyzeCore(t, fixture.Crash(t, nil, exe, c.way, c.list), exe))
+		if len(s.Frames) < 2 || !strings.HasSuffix(s.Frames[1], c.want) {
+			t.Errorf("%s: %q, want %s second", c.way, s.Frames, c.want)
+		}
+	}
+}
+
+// What is freed is told by the object that the program made, not by the text at its beginning, nor by nothing where only what the allocator left tells the block.
+func TestReusedObject(t *testing.T) {
+	t.Parallel()
+	for _, flags := range [][]string{{"g++", "-O0"}, {"g++", "-O2"}, {"clang++", "-O1"}, {"clang++", "-O2"}} {
+		exe := fixture.Compile(t, flags[0], "heap/node.cpp", "-g", flags[1], "-w")
+		if s := signature.Of(analyzeCore(t, fixture.Crash(t, nil, exe), exe)); s.Class != "freed block of 72 bytes: Node" {
+			t.Errorf("%v: %q %q", flags, s.Class, s.Frames)
+		}
 	}
 }

@@ -31,7 +31,7 @@ func (w *witness) cameIn(n named, v *provenance.Value, at uint64, impossible fun
 		default:
 			return false
 		}
-		if a.Kind != provenance.Entry && !w.vars.CameIn(h, at, a.At) && !w.readFor(h, at, a) {
+		if !w.vars.CameIn(h, at, a.At) && !w.readFor(h, at, a) {
 			return false
 		}
 	}
@@ -40,8 +40,11 @@ func (w *witness) cameIn(n named, v *provenance.Value, at uint64, impossible fun
 
 // readFor reports whether a pointer was read for the call that has the parameter h, not by it: the instruction is among those of the call, where compilers put
 // what computes an argument that is used once. It reads through a register that held the same when control came into the call, and that no variable of the call
-// is in; nor has the call another that could have led there.
+// is in; nor has the call another that could have led there. Go's compiler puts it there for nothing but the call itself, of which the debugging information often has no variable.
 func (w *witness) readFor(h *where.Held, at uint64, v *provenance.Value) bool {
+	if w.vars.Convention() != where.ConventionC {
+		return false
+	}
 	if v.Kind != provenance.Load || v.Base == arch.NoReg || v.Index != arch.NoReg || v.Size != w.in.arch.WordSize {
 		return false
 	}
@@ -59,15 +62,6 @@ func (w *witness) readFor(h *where.Held, at uint64, v *provenance.Value) bool {
 		}
 	}
 	return true
-}
-
-// ofAnother reports whether what was read is of another type than a parameter of Go, which converts no pointers on the way: it was not read for that.
-func (w *witness) ofAnother(param *types.Type, v *provenance.Value) bool {
-	if v.Kind != provenance.Load || w.vars.Convention() == where.ConventionC {
-		return false
-	}
-	n := w.target(v.At, v.Base, v.Index, v.Scale, v.K, v.Size, 0)
-	return n.typ != nil && n.typ.Strip().Name() != param.Strip().Name()
 }
 
 // leadsTo reports whether a pointer has at an offset a pointer to what another one points to.
@@ -114,7 +108,7 @@ func (w *witness) given(v *provenance.Value, reg arch.Reg, value uint64, disp in
 		if held, known := w.vars.Number(h); !may || known && held != value {
 			continue
 		}
-		if !h.Param || !w.vars.CameIn(h, at, 0) || !w.vars.CameIn(h, at, v.At) && !w.readFor(h, at, v) || w.ofAnother(h.Type, v) {
+		if !h.Param || !w.vars.CameIn(h, at, 0) || !w.vars.CameIn(h, at, v.At) && !w.readFor(h, at, v) {
 			return n, "", false
 		}
 		// The call may have read it from what another of its pointers leads to: compilers move and join what reads.

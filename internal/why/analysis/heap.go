@@ -420,6 +420,7 @@ func (c *crash) findReadFrom() heapWord {
 		return p
 	}
 	if p := c.findInObjects(); p.heap != nil {
+		p.guessed = p.guessed && !c.linked(&p)
 		return p
 	}
 	if len(c.fault().mayBe) != 1 {

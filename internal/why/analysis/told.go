@@ -249,7 +249,7 @@ func (c *crash) oneOf(w *witness, all []*provenance.Value) (text string, sure bo
 				return texts[found], false
 			case texts[have] == "":
 			case found != 0 && found != have:
-				return c.written(texts, sp), false
+				return "", false
 			default:
 				found = have
 			}

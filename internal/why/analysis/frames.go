@@ -106,7 +106,7 @@ func (in *naming) nameKey(frames []*unwind.Frame, physical int, target unwind.Ad
 	if !in.crashed || in.named[key] != nil {
 		return key, true
 	}
-	never, _ := in.neverReturned(f, callee, physical)
+	never, _ := in.neverReturned(frames, physical)
 	return key, never == ""
 }
 

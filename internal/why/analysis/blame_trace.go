@@ -163,6 +163,7 @@ func (t *tracer) seek(s *suspect) {
 			step := s.w.step(report.BlameVariable, s.w.state.PC)
 			step.Name = t.out.Register
 			t.add(step)
+			t.doubt(report.Likely)
 		}
 		if steps = t.out.Steps; len(steps) > 0 {
 			steps[0].Sought = true

@@ -437,7 +437,7 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 	}
 	rule := b.rule(i)
 	switch {
-	case rule == nil && ofRust(f):
+	case rule == nil && f.Merged == nil && ofRust(f): // a joined call has the place of what was inlined there
 		return "Rust's library", ""
 	case rule == nil:
 		return "", ""

@@ -451,3 +451,16 @@ func TestUncaughtError(t *testing.T) {
 		t.Errorf("%q", kind)
 	}
 }
+
+// A joined call has the place of a function that was inlined there: whose it is, the function tells that made it.
+func TestJoinedInLibrary(t *testing.T) {
+	r := stackOf("null-read", "app::load", "app::run", "main")
+	r.Threads[0].Frames[0].Source = report.Source{File: "/rustc/1/library/core/src/result.rs", Line: 1233}
+	if s := Of(r); s.Frames[0] != "app::run" {
+		t.Errorf("%q", s.Frames)
+	}
+	r.Threads[0].Frames[0].Merged = &report.Merged{Lost: true, Places: []report.MergedPlace{{Inlined: []string{"core::result::Result<T,E>::unwrap"}}}}
+	if s := Of(r); s.Frames[0] != "app::load" {
+		t.Errorf("joined: %q", s.Frames)
+	}
+}

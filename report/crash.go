@@ -162,6 +162,7 @@ type Cause struct {
 const (
 	BlockOverrun = "overrun" // what is behind it was written to
 	BlockFreed   = "freed"   // it was used, or given back, after it had been given back
+	BlockReused  = "reused"  // the same, and it may have been handed out again since, to somebody else
 )
 
 // A CauseBlock is a block of the heap that was used wrongly, by what does not depend on where that is noticed.
@@ -169,6 +170,8 @@ type CauseBlock struct {
 	Fault string `json:"fault"`          // one of the Block constants
 	Size  uint64 `json:"size"`           // in bytes, as the allocator rounds it
 	Type  string `json:"type,omitempty"` // the structure or class that a pointer to it points to: "Order"
+	// Elements is the type of the numbers that a pointer to it points to: "int".
+	Elements string `json:"elements,omitempty"`
 }
 
 // The values of Cause.Confidence and Blame.Confidence.
@@ -230,7 +233,7 @@ type BlameStep struct {
 	// step is no part, the innermost first: the value came into them.
 	Outside int `json:"outside,omitempty"`
 	// Sought says that the null is where a search came to in an inlined function that returns such a pointer, and does not look for its end:
-	// the compiler may have left that out since a caller uses what it returns.
+	// the compiler may have left that out since a caller uses what it returns. A search of an array goes on behind that.
 	Sought bool `json:"sought,omitempty"`
 	// For BlameOffset: the value is the address of Expression, "p->items", which lies Offset bytes after Name. For BlameConversion: the
 	// format, cut after 256 bytes. For BlameOverwritten: the text, cut after 48.

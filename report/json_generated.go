@@ -1066,6 +1066,7 @@ func (j *jsonWriter) putCauseBlock(x *CauseBlock) {
 	j.str("fault", x.Fault)
 	j.size("size", x.Size)
 	j.optStr("type", x.Type)
+	j.optStr("elements", x.Elements)
 	j.close('}')
 }
 

@@ -62,7 +62,8 @@ func TestSought(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the instructions that are followed are of amd64")
 	}
-	first := map[byte][2]string{'f': {"searched", "find"}, 'o': {"followed", "onward"}, 'a': {"picked", "among"}, 'n': {"among", "among"}, 's': {"sum", "sum"}, 'w': {"weight", "weight"}, 'k': {"owner", "owner"}, 'e': {"kept", "endless"}}
+	first := map[byte][2]string{'f': {"searched", "find"}, 'o': {"followed", "onward"}, 'a': {"picked", "among"}, 'n': {"among", "among"}, 's': {"sum", "sum"}, 'w': {"weight", "weight"}, 'k': {"owner", "owner"}, 'e': {"kept", "endless"},
+		'r': {"ranged", "within"}, 'm': {"named", "called"}, 'q': {"within", "within"}}
 	for _, compiler := range []string{"clang++", "g++"} {
 		for _, level := range []string{"-O1", "-O2"} {
 			exe := fixture.Compile(t, compiler, "causes/sought.cpp", "-g", level, "-w")

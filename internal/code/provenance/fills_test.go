@@ -162,7 +162,7 @@ func TestOneWayOut(t *testing.T) {
 			c3 # 18 ret`, 5, 14, false},
 	} {
 		f := function(t, arch.AMD64, c.code)
-		if got := f.OneWayOut(base+c.a, base+c.b, 0); got != c.want {
+		if got := f.OneWayOut(base+c.a, base+c.b, nil); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}

@@ -1,8 +1,8 @@
 package provenance
 
-// OneWayOut reports whether both instructions are of one loop that control leaves at one place only, and that calls nothing but one function, which is called;
-// 0 for none.
-func (f *Func) OneWayOut(a, b, called uint64) bool {
+// OneWayOut reports whether both instructions are of one loop that control leaves at one place only, and that calls nothing but functions that may be called;
+// nil for none. Their addresses are those in the code.
+func (f *Func) OneWayOut(a, b uint64, may func(called uint64) bool) bool {
 	i, ok := f.index(a)
 	j, ok2 := f.index(b)
 	if !ok || !ok2 || f.opaque || !f.comes(i, i, nil) || i != j && (!f.comes(i, j, nil) || !f.comes(j, i, nil)) {
@@ -54,7 +54,7 @@ func (f *Func) OneWayOut(a, b, called uint64) bool {
 		if !loop[n] {
 			continue
 		}
-		if in := f.inst(n); in == nil || in.Kind.IsCall() && (called == 0 || in.Target != called) {
+		if in := f.inst(n); in == nil || in.Kind.IsCall() && (may == nil || !may(in.Target)) {
 			return false
 		}
 		each(n, func(k int) {

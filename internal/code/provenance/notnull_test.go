@@ -22,6 +22,12 @@ func TestNotNull(t *testing.T) {
 			48 83 c7 01 # 5 add rdi,0x1
 			eb f5 # 9 jmp 0
 			c3 # 11 ret`, "rdi"},
+		{"a pointer that moves on by an increment", Reg(arch.RDI), 0, `
+			80 3f 00 # 0 cmp [rdi],0x0
+			74 05 # 3 je a
+			48 ff c7 # 5 inc rdi
+			eb f6 # 8 jmp 0
+			c3 # 10 ret`, "rdi"},
 		{"backwards", Reg(arch.RDI), 0, `
 			80 3f 00 # 0 cmp [rdi],0x0
 			74 06 # 3 je b

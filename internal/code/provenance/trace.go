@@ -270,6 +270,8 @@ func (f *Func) arithmetic(in *disasm.Inst, v *Value) *Value {
 		return unknown
 	case a.Op == disasm.ShiftLeft && int(in.Size) == f.arch.WordSize && a.Imm <= most: // what lea does in other places
 		v.Kind, v.Index, v.Scale = Sum, a.A, 1<<a.Imm
+	case a.Op == disasm.Plus && int(in.Size) == f.arch.WordSize && a.A != arch.NoReg && a.B == arch.NoReg && !a.Mem: // inc, dec
+		v.Kind, v.Base, v.K = Sum, a.A, a.Imm
 	default:
 		v.Kind, v.Op, v.Base, v.Index, v.K, v.Mem, v.Size = Arith, a.Op, a.A, a.B, a.Imm, a.Mem, int(in.Size)
 	}

@@ -16,6 +16,9 @@ func TestBlock(t *testing.T) {
 	cause := func(fault string, size uint64, typ, confidence string) report.Cause {
 		return report.Cause{Confidence: confidence, Block: &report.CauseBlock{Fault: fault, Size: size, Type: typ}}
 	}
+	numbers := func(size uint64, typ string) report.Cause {
+		return report.Cause{Confidence: report.Possible, Block: &report.CauseBlock{Fault: report.BlockOverrun, Size: size, Elements: typ}}
+	}
 	past := cause(report.BlockOverrun, 24, "", report.Possible)
 	freed := cause(report.BlockFreed, 40, "Room", report.Likely)
 	words := report.Cause{Text: "rax holds text", Confidence: report.Likely}
@@ -35,6 +38,9 @@ func TestBlock(t *testing.T) {
 		{"a library's own", of("wild-read", "leave", cause(report.BlockFreed, 72, "_Rb_tree_node", report.Likely)), of("wild-read", "join", cause(report.BlockFreed, 72, "_Rb_tree_node", report.Likely)), false},
 		{"perhaps", of("wild-read", "leave", cause(report.BlockFreed, 40, "Room", report.Possible)), of("wild-read", "join", cause(report.BlockFreed, 40, "Room", report.Possible)), false},
 		{"perhaps, and not", of("wild-read", "leave", cause(report.BlockFreed, 40, "Room", report.Possible)), of("wild-read", "leave"), true},
+		{"handed out again", of("wild-read", "leave", freed), of("wild-read", "join", cause(report.BlockReused, 40, "Room", report.Possible)), true},
+		{"an array of numbers", of("heap-corruption", "leave", numbers(24, "int")), of("wild-read", "join", numbers(400, "int")), true},
+		{"of other numbers", of("heap-corruption", "leave", numbers(24, "int")), of("heap-corruption", "leave", numbers(24, "double")), false},
 		{"no block", of("wild-read", "leave", words), of("wild-read", "join", words), false},
 		{"ended otherwise", of("abort", "leave", past), of("abort", "join", past), false},
 	} {

@@ -374,6 +374,9 @@ func (b *builder) consider(i int) {
 		b.onNull = !b.nulled && object(b.report.Crash.Blame)
 		b.nulled = true
 		b.decide(i, Dropped, GivenNull)
+	case why == "" && stop == "" && b.soughtPast(i):
+		b.nulled = true
+		b.decide(i, Dropped, soughtPast)
 	case why == "" && stop == "" && b.givenByPython(i):
 		b.nulled = true
 		b.decide(i, Dropped, givenAddress)
@@ -437,7 +440,7 @@ func (b *builder) irrelevant(i int) (why, stop string) {
 	}
 	rule := b.rule(i)
 	switch {
-	case rule == nil && ofRust(f):
+	case rule == nil && f.Merged == nil && ofRust(f): // a joined call has the place of what was inlined there
 		return "Rust's library", ""
 	case rule == nil:
 		return "", ""

@@ -19,6 +19,7 @@ func TestKindOf(t *testing.T) {
 	}{
 		"no crash":               {nil, "none", "none", false},
 		"class":                  {&report.Crash{Kind: "wild-read"}, "wild-read", "access", false},
+		"foreseen":               {&report.Crash{Kind: "trap", Reason: "trap instruction (ud2)", Signal: "SIGILL"}, "trap", "arithmetic", false},
 		"kind before all":        {&report.Crash{Kind: "div-zero", Reason: "stack overflow", Signal: "SIGFPE"}, "div-zero", "arithmetic", false},
 		"overflow":               {&report.Crash{Reason: "stack overflow: 3 bytes", Signal: "SIGSEGV"}, "stack-overflow", "stack-overflow", false},
 		"reason":                 {&report.Crash{Reason: "read at 0x10", Signal: "SIGSEGV", Exception: "X"}, "read at N", "read at N", false},
@@ -448,5 +449,18 @@ func TestUncaughtError(t *testing.T) {
 	}
 	if kind, _, _ := kindOf(raised("javascript", "RangeError", "cart has 3 items")); kind != "breakpoint: RangeError: cart has N items" {
 		t.Errorf("%q", kind)
+	}
+}
+
+// A joined call has the place of a function that was inlined there: whose it is, the function tells that made it.
+func TestJoinedInLibrary(t *testing.T) {
+	r := stackOf("null-read", "app::load", "app::run", "main")
+	r.Threads[0].Frames[0].Source = report.Source{File: "/rustc/1/library/core/src/result.rs", Line: 1233}
+	if s := Of(r); s.Frames[0] != "app::run" {
+		t.Errorf("%q", s.Frames)
+	}
+	r.Threads[0].Frames[0].Merged = &report.Merged{Lost: true, Places: []report.MergedPlace{{Inlined: []string{"core::result::Result<T,E>::unwrap"}}}}
+	if s := Of(r); s.Frames[0] != "app::load" {
+		t.Errorf("joined: %q", s.Frames)
 	}
 }

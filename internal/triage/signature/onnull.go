@@ -35,6 +35,30 @@ func (b *builder) givenNull(i int) bool {
 	return b.received(i, crash.Blame.Steps)
 }
 
+// soughtPast reports whether frame i is the innermost that would be kept, and an inlined search of an array, which went on behind that: its caller uses what is
+// not there, since the compiler would have it look for the end otherwise.
+func (b *builder) soughtPast(i int) bool {
+	c, f := b.report.Crash, &b.thread.Frames[i]
+	if c == nil || c.Blame == nil || len(c.Blame.Steps) == 0 || b.sig.Class != "access" || len(b.kept) > 0 || b.nulled || !f.Inlined {
+		return false
+	}
+	s := &c.Blame.Steps[0]
+	return s.Sought && s.Physical == f.Physical && b.searches(i, s)
+}
+
+// searches reports whether a step is of frame i's function, or of one that was inlined there: what a library's function read there may have been inlined elsewhere.
+func (b *builder) searches(i int, s *report.BlameStep) bool {
+	if rules.Get().name(ruleName(home(Normalize(s.Function))), language(&b.thread.Frames[i]), false) != nil {
+		return true
+	}
+	for k := i; k >= 0 && b.thread.Frames[k].Physical == b.thread.Frames[i].Physical; k-- {
+		if b.isIn(k, s.Function) {
+			return true
+		}
+	}
+	return false
+}
+
 // object reports whether the bad value is the object of a member function.
 func object(b *report.Blame) bool {
 	return len(b.Steps) > 0 && (b.Steps[0].Name == "this" || b.Steps[0].Name == "self") && b.Steps[0].Role == "argument"
@@ -76,13 +100,15 @@ func (b *builder) received(i int, steps []report.BlameStep) bool {
 		case s.Physical > f.Physical:
 			return handed // its caller, or that of the function into which it was inlined, passed it
 		case s.Physical < f.Physical:
+		case f.Language == "python" && s.Kind == report.BlamePassed && !b.isIn(i, s.Function):
+			return true // by a call of CPython since 3.11, which has no frame of its own
 		case s.Kind == report.BlameRead && b.beside(i, s):
 			return true
 		case s.Kind == report.BlameRead && s.Entry: // for the innermost call
 			return i == 0 || b.thread.Frames[i-1].Physical != f.Physical
 		case s.Kind == report.BlameSet && b.local(i, steps[:k]):
 			return false
-		case s.Sought && f.Inlined && b.isIn(i, s.Function):
+		case s.Sought && f.Inlined && b.searches(i, s):
 			return !b.nulled
 		case s.Outside > b.within(i) && !b.around(i, s.Function):
 			// Another inlined call had it. What that read of an object of the program's this one may have read itself: compilers join what reads.

@@ -307,6 +307,8 @@ func TestGivenNullInlined(t *testing.T) {
 		{"the function around read what has no name", []string{"+width", "draw", "main"}, report.BlameStep{Kind: report.BlameRead, Name: "[rbx+8]", Function: "draw", Outside: 1}, []string{"width", "draw", "main"}},
 		{"sought", []string{"+find", "draw", "main"}, report.BlameStep{Kind: report.BlameVariable, Name: "p", Role: "local", Function: "find", Sought: true}, []string{"draw", "main"}},
 		{"sought by another", []string{"+find", "draw", "main"}, report.BlameStep{Kind: report.BlameVariable, Name: "p", Role: "local", Function: "search", Sought: true}, []string{"find", "draw", "main"}},
+		{"sought through what a library's function read", []string{"+find", "draw", "main"}, report.BlameStep{Kind: report.BlameRead, Name: "[rbx-8]", Function: "std::__uniq_ptr_impl<Shape>::_M_ptr", Sought: true}, []string{"draw", "main"}},
+		{"sought by a library's function within", []string{"+std::operator==", "+find", "draw", "main"}, report.BlameStep{Kind: report.BlameVariable, Name: "a", Role: "local", Function: "std::operator==", Sought: true}, []string{"draw", "main"}},
 		{"sought, not inlined", []string{"find", "draw", "main"}, report.BlameStep{Kind: report.BlameVariable, Name: "p", Role: "local", Function: "find", Sought: true}, []string{"find", "draw", "main"}},
 		{"sought, by one that is inlined into its namesake", []string{"+find", "+find", "draw", "main"}, report.BlameStep{Kind: report.BlameVariable, Name: "p", Role: "local", Function: "find", Sought: true}, []string{"find", "draw", "main"}},
 	} {
@@ -358,5 +360,37 @@ func TestGivenNullHandled(t *testing.T) {
 	r.Threads[0].Frames[1].Physical, r.Threads[0].Frames[2].Physical = 0, 1
 	if s := Of(r); s.Frames[0] != "main.length" {
 		t.Errorf("returned: %q", s.Frames)
+	}
+}
+
+// A search of an array that found nothing went on behind that: its caller uses what is not there, whatever the pointer was.
+func TestSoughtPast(t *testing.T) {
+	for _, c := range []struct {
+		name, kind string
+		sought     bool
+		physical   int
+		frames     []string
+		want       string
+	}{
+		{"past the end", "wild-read", true, 0, []string{"+find", "draw", "main"}, "draw"},
+		{"within a library's", "wild-read", true, 0, []string{"+std::operator==", "+find", "draw", "main"}, "draw"},
+		{"no search", "wild-read", false, 0, []string{"+find", "draw", "main"}, "find"},
+		{"not inlined", "wild-read", true, 0, []string{"find", "draw", "main"}, "find"},
+		{"of another frame", "wild-read", true, 1, []string{"+find", "draw", "main"}, "find"},
+		{"no access", "div-zero", true, 0, []string{"+find", "draw", "main"}, "find"},
+	} {
+		r := stackOf(c.kind, c.frames...)
+		physical := 0
+		for i := range r.Threads[0].Frames {
+			f := &r.Threads[0].Frames[i]
+			if f.Physical = physical; !f.Inlined {
+				physical++
+			}
+		}
+		step := report.BlameStep{Kind: report.BlameVariable, Name: "p", Function: "find", Sought: c.sought, Physical: c.physical}
+		r.Crash.Blame = &report.Blame{Value: 0x5555_0000_8000, Confidence: report.Certain, Steps: []report.BlameStep{step}}
+		if s := Of(r); s.Frames[0] != c.want {
+			t.Errorf("%s: %q, want %s first", c.name, s.Frames, c.want)
+		}
 	}
 }

@@ -194,3 +194,26 @@ func TestMadeElsewhereModule(t *testing.T) {
 		t.Errorf("modules %q and %q", a.Module, b.Module)
 	}
 }
+
+// Since 3.11 CPython makes a call of Python without a frame of its own: the function of the C library got its null from the caller's caller all the same.
+func TestPassedWithinPython(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		steps []report.BlameStep
+		want  string
+	}{
+		{"by its caller", []report.BlameStep{{Kind: report.BlamePassed, Name: "a", Function: "compare"}, {Kind: report.BlamePassed, Function: "check"}}, "check"},
+		{"computed there", []report.BlameStep{{Kind: report.BlamePassed, Function: "compare"}}, "compare"},
+	} {
+		r := ofPython(stackOf(report.CrashNullRead, "strcmp@/lib/libc.so.6", "ffi_call@/lib/libffi.so.8", "compare", "check", "run"), 2, "/x/app.py")
+		b := &report.Blame{Confidence: report.Likely, Steps: []report.BlameStep{{Kind: report.BlameArgument, Name: "argument 1", Role: "argument", Entry: true, Function: "strcmp"}}}
+		for _, s := range c.steps {
+			s.Physical = r.Threads[0].Frames[2].Physical
+			b.Steps = append(b.Steps, s)
+		}
+		r.Crash.Blame = b
+		if s := Of(r); s.Frames[0] != c.want {
+			t.Errorf("%s: %q, want %s first", c.name, s.Frames, c.want)
+		}
+	}
+}

@@ -27,7 +27,7 @@ func (w *witness) cameIn(n named, v *provenance.Value, at uint64, impossible fun
 	all := slices.DeleteFunc(v.Alternatives(), impossible)
 	for _, a := range all {
 		switch a.Kind {
-		case provenance.Load, provenance.Const, provenance.Result, provenance.Sum, provenance.Arith, provenance.Entry:
+		case provenance.Load, provenance.Const, provenance.Result, provenance.Sum, provenance.Arith, provenance.Entry, provenance.Slot:
 		default:
 			return false
 		}
@@ -40,8 +40,11 @@ func (w *witness) cameIn(n named, v *provenance.Value, at uint64, impossible fun
 
 // readFor reports whether a pointer was read for the call that has the parameter h, not by it: the instruction is among those of the call, where compilers put
 // what computes an argument that is used once. It reads through a register that held the same when control came into the call, and that no variable of the call
-// is in; nor has the call another that could have led there.
+// is in; nor has the call another that could have led there. Go's compiler puts it there for nothing but the call itself, of which the debugging information often has no variable.
 func (w *witness) readFor(h *where.Held, at uint64, v *provenance.Value) bool {
+	if w.vars.Convention() != where.ConventionC {
+		return false
+	}
 	if v.Kind != provenance.Load || v.Base == arch.NoReg || v.Index != arch.NoReg || v.Size != w.in.arch.WordSize {
 		return false
 	}
@@ -175,16 +178,13 @@ func (w *witness) callsAt(addr uint64) []unwind.Call {
 	return calls
 }
 
-// sought reports whether a null pointer is where a search came to in an inlined function that returns such a pointer: the code read it, at an instruction,
+// sought reports whether a null pointer is where a search came to in an inlined function that returns such a pointer: the code read it, at an instruction, 0 for any,
 // from what the last such pointer leads to, and never compares it with null. LLVM leaves that out where a caller uses what the function returns without a check.
 func (w *witness) sought(v *provenance.Value, readAt uint64) bool {
 	r := w.finds()
-	called := uint64(0)
-	if call, ok := w.code.Inst(w.state.PC); ok && call.Kind.IsCall() {
-		called = call.Target
-	}
+	called := w.comparing()
 	return r != nil && slices.ContainsFunc(v.Alternatives(), func(a *provenance.Value) bool {
-		if a.Kind != provenance.Load || a.Base == arch.NoReg || a.At != readAt {
+		if a.Kind != provenance.Load || a.Base == arch.NoReg || readAt != 0 && a.At != readAt {
 			return false
 		}
 		if (a.Index != arch.NoReg || w.strides(a)) && a.Size == w.in.arch.WordSize && w.code.OneWayOut(a.At, w.state.PC, called) {
@@ -199,19 +199,30 @@ func (w *witness) sought(v *provenance.Value, readAt uint64) bool {
 	})
 }
 
-// finds returns the pointer that the innermost inlined call returns, by LLVM; nil for none.
+// finds returns the pointer that the innermost inlined call returns which is not of a library, by LLVM; nil for none.
 func (w *witness) finds() *types.Type {
 	if w.vars == nil {
 		return nil
 	}
 	calls := w.vars.Ended(w.state.PC, 0) // all that there are
-	if len(calls) == 0 || !calls[0].LLVM || !calls[0].Known || calls[0].Result == nil {
+	names := w.callsAt(w.state.PC)
+	n := 0
+	for n < min(len(calls), len(names)) && library(names[n].Name) {
+		n++
+	}
+	if n >= len(calls) || !calls[n].LLVM || !calls[n].Known || calls[n].Result == nil {
 		return nil
 	}
-	if r := calls[0].Result.Strip(); r.Pointer() {
+	if r := calls[n].Result.Strip(); r.Pointer() {
 		return r
 	}
 	return nil
+}
+
+// ranPast reports whether a pointer is where a search came to that goes from one element of an array to the next one, in an inlined function that returns a
+// pointer, and does not look for the array's end.
+func (w *witness) ranPast(v *provenance.Value) bool {
+	return w.finds() != nil && w.movesOn(v) && w.code.OneWayOut(w.state.PC, w.state.PC, w.comparing())
 }
 
 // soughtFirst is sought for the first element of an array, of which LLVM makes the comparison apart: the loop for the others makes it, too, and does not
@@ -226,7 +237,7 @@ func (w *witness) soughtFirst(v *provenance.Value) bool {
 		if other.PC == call.PC || other.Target != call.Target {
 			continue
 		}
-		if n, there := w.source(other.PC); n == name && there == here && w.code.OneWayOut(other.PC, other.PC, call.Target) {
+		if n, there := w.source(other.PC); n == name && there == here && w.code.OneWayOut(other.PC, other.PC, w.comparing()) {
 			return true
 		}
 	}
@@ -235,7 +246,28 @@ func (w *witness) soughtFirst(v *provenance.Value) bool {
 
 // strides reports whether a loop reads through a pointer that it moves on by as much each time.
 func (w *witness) strides(load *provenance.Value) bool {
-	at := w.code.Before(load.At, provenance.Reg(load.Base))
+	return w.movesOn(w.code.Before(load.At, provenance.Reg(load.Base)))
+}
+
+// comparing returns what tells the functions that a search may call: that which the frame's instruction calls, and those that compare.
+func (w *witness) comparing() func(called uint64) bool {
+	own := uint64(0)
+	if call, ok := w.code.Inst(w.state.PC); ok && call.Kind.IsCall() {
+		own = call.Target
+	}
+	return func(called uint64) bool {
+		if called == 0 || called == own {
+			return called != 0
+		}
+		code := codeReader{in: w.in}
+		f, ok := code.function(called)
+		name, _, _ := strings.Cut(f.Name, "@")
+		return ok && f.Entry == called && (name == "bcmp" || name == "memcmp" || name == "strcmp" || name == "strncmp" || name == "strcasecmp")
+	}
+}
+
+// movesOn reports whether a loop moves a pointer on by as much each time.
+func (w *witness) movesOn(at *provenance.Value) bool {
 	return at.Kind == provenance.Join && slices.ContainsFunc(at.Alternatives(), func(next *provenance.Value) bool {
 		return next.Kind == provenance.Sum && next.Index == arch.NoReg && next.Base != arch.NoReg && next.K != 0 && w.code.Before(next.At, provenance.Reg(next.Base)) == at
 	})

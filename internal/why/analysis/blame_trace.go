@@ -74,9 +74,16 @@ type tracer struct {
 
 // An origin is where in memory a value was read from.
 type origin struct {
-	readAt []uint64 // places that still have it
-	mayBe  []uint64 // others, of which one may be it
-	gone   uint64   // where it was read from that has something else now, and is below the stack that is in use; 0 for nowhere
+	readAt []uint64  // places that still have it
+	mayBe  []uint64  // others, of which one may be it
+	gone   uint64    // where it was read from that has something else now, and is below the stack that is in use; 0 for nowhere
+	within []typedAt // the objects in which readAt are, as far as the code tells
+}
+
+// A typedAt is an object of a structure, class or union.
+type typedAt struct {
+	start uint64
+	name  string // of its type
 }
 
 func (t *tracer) close() {
@@ -147,9 +154,22 @@ func (t *tracer) from(s suspect) *report.Blame {
 	return b
 }
 
-// seek says of the first step whether the null of a suspect is where a search came to.
+// seek says of the first step whether the null of a suspect is where a search came to, or its pointer where one of an array did.
 func (t *tracer) seek(s *suspect) {
 	steps := t.out.Steps
+	own := len(steps) == 0 || (steps[0].Kind == report.BlameVariable || steps[0].Kind == report.BlameIndex) && steps[0].Physical == s.w.number
+	if !t.loose && own && (s.w.ranPast(s.v) || len(steps) == 0 && s.pointer && s.value == 0 && s.w.sought(s.v, 0)) {
+		if len(steps) == 0 && s.reg != arch.NoReg {
+			step := s.w.step(report.BlameVariable, s.w.state.PC)
+			step.Name = t.out.Register
+			t.add(step)
+			t.doubt(report.Likely)
+		}
+		if steps = t.out.Steps; len(steps) > 0 {
+			steps[0].Sought = true
+		}
+		return
+	}
 	if i := slices.IndexFunc(steps, func(b report.BlameStep) bool { return b.Kind == report.BlameRead }); i >= 0 && i <= 1 && s.pointer && s.value == 0 && !t.loose {
 		steps[0].Sought = s.w.sought(s.v, uint64(steps[i].Address))
 	}
@@ -399,6 +419,18 @@ func (t *tracer) otherwise(w *witness, v *provenance.Value, value uint64) *repor
 	return &held
 }
 
+// readWithin keeps in which object a value was read, if the code reads it through a pointer whose type is known.
+func (t *tracer) readWithin(w *witness, v *provenance.Value, at uint64) {
+	if w.vars == nil || v.Base == arch.NoReg || v.Index != arch.NoReg {
+		return
+	}
+	if n := w.name(w.code.Before(v.At, provenance.Reg(v.Base)), v.At, v.Base, 0); n.typ != nil && len(n.arms) == 0 {
+		if name := pointsToA(n.typ); name != "" && !library(n.typ.Strip().Target().Strip().Name()) {
+			t.within = append(t.within, typedAt{start: at - uint64(v.K), name: name})
+		}
+	}
+}
+
 // read ends the trace with the memory that the value was read from. That memory must still hold the value.
 func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 	got, _, ok := w.eval.Value(v, t.past)
@@ -424,6 +456,7 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 	s.Memory = t.otherwise(w, v, value)
 	if ok && s.Memory == nil { // else the address may be another by now
 		t.readAt = append(t.readAt, at)
+		t.readWithin(w, v, at)
 	}
 	n := w.target(v.At, v.Base, v.Index, v.Scale, v.K, v.Size, 0)
 	if s.Memory != nil { // what the indexes are now leads elsewhere

@@ -12,10 +12,15 @@ import (
 // blameNote says, next to the instruction, what the bad register held: "from p (local of list_pop)".
 func blameNote(b *report.Blame) string {
 	s := &b.Steps[0]
-	if s.Kind != report.BlameVariable {
+	if s.Kind != report.BlameVariable || soughtNameless(b) {
 		return ""
 	}
 	return "from " + sourceWords(s.Name) + " (" + roleOf(s) + ")"
+}
+
+// soughtNameless reports whether all that is known of a value is that a search came to it.
+func soughtNameless(b *report.Blame) bool {
+	return b.Steps[0].Sought && b.Steps[0].Kind == report.BlameVariable && b.Steps[0].Name == b.Register
 }
 
 func roleOf(s *report.BlameStep) string {
@@ -92,7 +97,10 @@ func blameText(b *report.Blame, kind string) string {
 	default:
 		head += fmt.Sprintf("%s = %#x", who, uint64(value))
 	}
-	if steps[0].Kind == report.BlameVariable {
+	if soughtNameless(b) {
+		head += ", where a search came to that does not look for its end"
+		steps = steps[1:]
+	} else if steps[0].Kind == report.BlameVariable {
 		head += ", " + roleOf(&steps[0]) + atSource(&steps[0])
 		steps = steps[1:]
 	} else if steps[0].Kind == report.BlameRead && !strings.HasPrefix(steps[0].Name, "[") {

@@ -107,3 +107,15 @@ func TestOffsetText(t *testing.T) {
 		}
 	}
 }
+
+// What a search came to has no name but the register, which says nothing.
+func TestSoughtWords(t *testing.T) {
+	b := &report.Blame{Register: "rbp", Value: 0x5000, Steps: []report.BlameStep{{Kind: report.BlameVariable, Name: "rbp", Function: "find", Sought: true}}}
+	if text, note := blameText(b, report.CrashWildRead), blameNote(b); text != "rbp = 0x5000, where a search came to that does not look for its end" || note != "" {
+		t.Errorf("%q, note %q", text, note)
+	}
+	b.Steps[0].Name = "c"
+	if text, note := blameText(b, report.CrashWildRead), blameNote(b); text != "c = 0x5000, in find" || note != "from c (in find)" {
+		t.Errorf("%q, note %q", text, note)
+	}
+}

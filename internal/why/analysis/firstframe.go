@@ -27,7 +27,7 @@ func Library(frames []report.Frame) func(*report.Frame) bool {
 	root := goSources(frames)
 	return func(f *report.Frame) bool {
 		file := f.Source.File
-		return runtimeFunction(f.Function) || systemModule(f.Module) || file != "" && (systemSource(file) || root != "" && strings.HasPrefix(file, root))
+		return runtimeFunction(f.Function) || systemModule(f.Module) || file != "" && (f.Merged == nil && systemSource(file) || root != "" && strings.HasPrefix(file, root))
 	}
 }
 

@@ -41,6 +41,8 @@ func TestFirstFrame(t *testing.T) {
 		{"no names", []report.Frame{frame(libc, "abort", "abort.c"), frame(app, "", ""), frame(app, "main", "")}, 1},
 		{"libc alone", []report.Frame{frame(libc, "abort", "abort.c"), frame(libc, "", "")}, -1},
 		{"Rust's library, compiled into the program", []report.Frame{frame(app, "<usize as core::slice::index::SliceIndex<[T]>>::index", "/rustc/9fc6b43126469e3858e2fe86cafb4f0fd5068869/library/core/src/slice/index.rs"), frame(app, "app::pick", "src/main.rs")}, 1},
+		{"a joined call, of what was inlined", []report.Frame{frame(app, "core::result::unwrap_failed", "/rustc/1/library/core/src/result.rs"),
+			{Module: app, Function: "app::main", Source: report.Source{File: "/rustc/1/library/core/src/result.rs"}, Merged: &report.Merged{Lost: true}}, frame(app, "app::start", "src/main.rs")}, 1},
 		{"a library of the system", []report.Frame{frame("/usr/lib/x86_64-linux-gnu/libuv.so.1", "uv__run_timers", "timer.c"), frame(app, "loop", "q.c")}, 0},
 		{"a library of the system alone", []report.Frame{frame("/usr/lib/x86_64-linux-gnu/libuv.so.1", "uv__run_timers", "timer.c"), frame(libc, "", "")}, 0},
 		{"a plug-in", []report.Frame{frame("/srv/plugins/sound.so", "play", "sound.c"), frame(app, "call", "q.c")}, 0},

@@ -103,7 +103,11 @@ func (in *naming) nameKey(frames []*unwind.Frame, physical int, target unwind.Ad
 	key := nameKey{ra: f.RA(), lookup: f.LookupAddr(), callee: callee.LookupAddr(), target: target,
 		trust: f.Trust(), stepper: f.Stepper(), nonCall: f.NonCall(), crashed: in.crashed, doubtful: f.RALocation().Doubtful}
 	// Which of several merged calls it was depends on registers.
-	return key, !in.crashed || in.named[key] != nil || in.neverReturned(f, callee) == ""
+	if !in.crashed || in.named[key] != nil {
+		return key, true
+	}
+	never, _ := in.neverReturned(frames, physical)
+	return key, never == ""
 }
 
 // sameNames appends the entries of a frame that has those of another one.

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -317,10 +318,27 @@ func (c *crash) damagedBlock(d *heap.Damage) *report.CauseBlock {
 	return nil
 }
 
-// causeBlock is a block as causes have it.
+// causeBlock is a block as causes have it. What the code that failed takes it for does not depend on which pointers to it are left.
 func (c *crash) causeBlock(fault string, b heap.Block) *report.CauseBlock {
 	c.names().of(b)
-	return &report.CauseBlock{Fault: fault, Size: b.Size, Type: c.names().types[b.Start]}
+	typ := ""
+	if fault != report.BlockOverrun {
+		typ = c.takenFor(b.Start)
+	}
+	return &report.CauseBlock{Fault: fault, Size: b.Size, Type: cmp.Or(typ, c.names().types[b.Start]), Elements: c.names().elements[b.Start]}
+}
+
+// takenFor is the type of the object at an address by the code that gave it back, or that read the bad value from it; "" if that is not known.
+func (c *crash) takenFor(start uint64) string {
+	if g := c.gaveBack(); g.known && g.value == start && g.typ != "" {
+		return g.typ
+	}
+	for _, o := range c.fault().within {
+		if o.start == start {
+			return o.name
+		}
+	}
+	return ""
 }
 
 // toldOfGiven says what is wrong with a pointer that glibc's free refused, by what its registers still hold.
@@ -402,14 +420,22 @@ func (c *crash) findReadFrom() heapWord {
 		return p
 	}
 	if p := c.findInObjects(); p.heap != nil {
+		p.guessed = p.guessed && !c.linked(&p)
 		return p
 	}
 	if len(c.fault().mayBe) != 1 {
 		return heapWord{}
 	}
 	p := c.firstInHeap(c.fault().mayBe)
-	p.guessed = p.heap != nil
+	p.guessed = p.heap != nil && !c.linked(&p)
 	return p
+}
+
+// linked reports whether a freed block begins with the link that ends its list, as glibc has kept it since 2.32: nobody else makes that number.
+func (c *crash) linked(p *heapWord) bool {
+	const shift = 12
+	value, ok := c.mem.Uint(p.at, c.arch.WordSize)
+	return ok && p.known && p.block.Free && p.at == p.block.Start && value == p.at>>shift
 }
 
 // firstInHeap is the first of some places that is in memory of a heap.

@@ -70,6 +70,9 @@ func (c *crash) foreign() []report.Cause {
 	if text == "" {
 		text, confidence = c.unfilled(v)
 	}
+	if text != "" && block == nil && !v.through {
+		block = c.causeBlock(report.BlockReused, v.block)
+	}
 	if text == "" {
 		text, confidence = c.pouredInto(v)
 	}

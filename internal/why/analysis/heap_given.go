@@ -37,6 +37,7 @@ type givenBack struct {
 	exact bool   // it was not read from memory that may have changed since
 	at    uint64 // where in memory it was read from; 0 if that is not known
 	size  uint64 // of the object, as C++ passes it; 0 if it does not
+	typ   string // of the object, if the source of the caller tells
 }
 
 // freeing is the name of a function that takes a block back, as the first argument of the C function is; "" for others.
@@ -168,6 +169,9 @@ func (w *witness) givesBack() givenBack {
 	}
 	if n := w.name(v, call.PC, reg, 0); !n.doubt {
 		g.name = sourceWords(n.text)
+		if n.typ != nil && len(n.arms) == 0 {
+			g.typ = pointsToA(n.typ)
+		}
 	}
 	return g
 }

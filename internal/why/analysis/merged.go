@@ -27,9 +27,9 @@ func (in *naming) merged(frames []*unwind.Frame, physical int, calls []unwind.Ca
 	if f.LookupAddr() == f.RA() || callee.IsTrampoline() || f.Trust() == unwind.TrustScan {
 		return nil, calls
 	}
-	name := in.neverReturned(f, callee)
-	if name == "" {
-		return nil, calls
+	name, byCode := in.neverReturned(frames, physical)
+	if name == "" || byCode && !calls[0].Approximate {
+		return nil, calls // of one's own functions compilers of LLVM join calls only, and then they lose the place
 	}
 	w := in.mergedWitness(frames, physical, calls[len(calls)-1].Entry)
 	defer w.close()
@@ -230,21 +230,34 @@ func (w *witness) certain(start unwind.Address) bool {
 	return true
 }
 
-// neverReturned returns the linkage name of the function that f called, if it is known never to return. The
-// callee on the stack may be a part of it without a name.
-func (in *question) neverReturned(f, callee *unwind.Frame) string {
+// maxEndingFrames is how deep a function is on the stack at most that never returns by its code. The machinery that ends a program is not deeper.
+const maxEndingFrames = 16
+
+// neverReturned returns the linkage name of the function that a physical frame called, if it is known never to return. The
+// callee on the stack may be a part of it without a name. Of the program's own functions the code tells, byCode: those that called what never returns themselves.
+func (in *question) neverReturned(frames []*unwind.Frame, physical int) (name string, byCode bool) {
+	f, callee := frames[physical], frames[physical-1]
 	code := codeReader{in: in}
 	addrs := []unwind.Address{callee.LookupAddr()}
-	if site, ok := in.callSite(f); ok && site.Direct {
+	site, direct := in.callSite(f)
+	if direct = direct && site.Direct; direct {
 		addrs = append(addrs, site.Target)
 	}
 	for _, addr := range addrs {
 		c, _ := code.function(addr)
 		if name := cmp.Or(c.LinkageName, c.Name); stackflow.NoReturnName(name) {
-			return name
+			return name, false
 		}
 	}
-	return ""
+	if direct && physical > 1 && physical <= maxEndingFrames && in.endedItself() {
+		if inner, _ := in.neverReturned(frames, physical-1); inner == "" {
+			return "", false
+		}
+		if c, ok := code.function(site.Target); ok && c.Entry == site.Target && in.neverEnds(site.Target, provenance.ABIOf(in.arch, false)) {
+			return cmp.Or(c.LinkageName, c.Name), true
+		}
+	}
+	return "", false
 }
 
 // onlyLibraryCalls reports whether no program calls a function by itself: it is std::__throw_out_of_range or

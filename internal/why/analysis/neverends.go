@@ -14,12 +14,16 @@ func (w *witness) callsEnding(addr uint64) bool {
 	if !ok || !inst.Kind.IsCall() || inst.Target == 0 {
 		return false
 	}
-	start := inst.Target
-	end := w.in.symbolEnd(start)
+	return w.in.neverEnds(inst.Target, w.abi)
+}
+
+// neverEnds reports whether the function at an address never returns, by its code.
+func (in *question) neverEnds(start uint64, abi provenance.ABI) bool {
+	end := in.symbolEnd(start)
 	if end <= start || end-start > maxEnding {
 		return false
 	}
-	code := provenance.New(w.in.arch, w.abi, &codeReader{in: w.in}, start, end)
+	code := provenance.New(in.arch, abi, &codeReader{in: in}, start, end)
 	if code == nil || code.Opaque() {
 		return false
 	}

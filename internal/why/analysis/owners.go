@@ -27,9 +27,11 @@ type owners struct {
 	stack []*unwind.Frame
 	known map[uint64]string // by the block's beginning
 	types map[uint64]string // structures that pointers to it point to, likewise
-	buf   []byte            // that memory is searched in
-	most  int               // bytes of memory that are searched for one path
-	freed bool              // ways may lead through freed blocks, too
+
+	elements map[uint64]string // or numbers
+	buf      []byte            // that memory is searched in
+	most     int               // bytes of memory that are searched for one path
+	freed    bool              // ways may lead through freed blocks, too
 
 	ranges [][][2]uint64   // of memory that is searched, by rank
 	spans  *spans          // of the allocator; nil until it was asked
@@ -59,14 +61,23 @@ func (o *owners) keep(start uint64, name string) {
 
 // keepType keeps the name of the structure, class or union that a pointer to a block points to.
 func (o *owners) keepType(start uint64, t *types.Type) {
+	if o.types == nil {
+		o.types, o.elements = map[uint64]string{}, map[uint64]string{}
+	}
+	if name := pointsToA(t); name != "" {
+		o.types[start] = name
+	} else if of, _ := elements(t.Strip().Target()); of != nil {
+		o.elements[start] = of.Name()
+	}
+}
+
+// pointsToA is the name of the structure, class or union that a pointer points to; "" for none.
+func pointsToA(t *types.Type) string {
 	to := t.Strip().Target()
 	if to == nil || !to.Strip().Aggregate() {
-		return
+		return ""
 	}
-	if o.types == nil {
-		o.types = map[uint64]string{}
-	}
-	o.types[start] = cmp.Or(to.Strip().BareName, to.BareName)
+	return cmp.Or(to.Strip().BareName, to.BareName)
 }
 
 // A held is a block, or what somebody asks about, and how a pointer to another lies in it.

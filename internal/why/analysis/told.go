@@ -163,6 +163,8 @@ func (c *crash) printedTexts(w *witness) (out []string) {
 const (
 	maxTexts = 8        // among which the code at the call chooses
 	maxLeft  = 24 << 10 // bytes of the stack that functions left which were called later
+
+	leastWritten = 4 // bytes of a text that is not on the stack by chance
 )
 
 // passedTexts returns the constant texts that the caller passed in registers. Where compilers joined calls that differ in them, each way to the call has its own:
@@ -271,8 +273,42 @@ func (c *crash) oneOf(w *witness, all []*provenance.Value) (text string, sure bo
 				found = have
 			}
 		}
+		if found == 0 {
+			return c.written(texts, sp), false
+		}
 	}
 	return texts[found], len(texts) == 1
+}
+
+// written returns the only one of some texts that is in what functions left on the stack which were called before: they wrote it, together with values. It is ""
+// for none.
+func (c *crash) written(texts map[uint64]string, sp uint64) (out string) {
+	left := c.mem.Some(sp-maxLeft, maxLeft)
+	for _, text := range texts {
+		if len(text) < leastWritten || !within(left, text) {
+			continue
+		}
+		if out != "" && out != text {
+			return ""
+		}
+		out = text
+	}
+	return out
+}
+
+// within reports whether a text is a part of a longer one: what searched the constants left these in vector registers, each with a zero behind it.
+func within(left []byte, text string) bool {
+	for {
+		at := bytes.Index(left, []byte(text))
+		if at < 0 {
+			return false
+		}
+		end := at + len(text)
+		if at > 0 && left[at-1] >= ' ' && left[at-1] < 0x7f || end < len(left) && left[end] != 0 {
+			return true
+		}
+		left = left[end:]
+	}
 }
 
 // constant reports whether an address is one of a program's constants: memory of a file that cannot be written to.

@@ -1,6 +1,7 @@
 // Searches that find nothing, inlined into callers that use what they return: LLVM concludes that they find something, and leaves out where they end. The
 // argument is the way to die.
 #include <cstdlib>
+#include <cstring>
 
 struct Owner;
 struct Cell {
@@ -58,6 +59,29 @@ static inline int *weight(Cell *c, int n)
 	return &c->w;
 }
 
+// It goes from one object to the next, which lie in one array.
+static inline Cell *within(Cell *from, long n, int v)
+{
+	for (Cell *c = from; c != from + n; c++)
+		if (c->v == v)
+			return c;
+	return nullptr;
+}
+
+// This one has a function of the library compare.
+struct Named {
+	const char *name;
+	long size;
+	int w;
+};
+static inline Named *called(Named *from, long n, const char *name, long size)
+{
+	for (Named *c = from; c != from + n; c++)
+		if (c->size == size && !memcmp(c->name, name, size))
+			return c;
+	return nullptr;
+}
+
 __attribute__((noinline)) int searched(Cell *c, int v) { return find(c, v)->w + 1; }
 __attribute__((noinline)) int followed(Cell **at, int v) { return onward(at, v)->w + 2; }
 __attribute__((noinline)) int picked(Row *r, long n, int v) { return among(r->cells, n, v)->w + 3; }
@@ -88,6 +112,15 @@ __attribute__((noinline)) int owned(Cell *c, int n) { return owner(c, n)->id + 6
 __attribute__((noinline)) int kept(Cell *c, int v) { return endless(c, v)->w + 7; }
 __attribute__((noinline)) int weighed(Cell *c, int n) { return *weight(c, n) + 5; }
 
+__attribute__((noinline)) int ranged(Cell *from, long n, int v) { return within(from, n, v)->w + 8; }
+__attribute__((noinline)) int named(Named *from, long n, const char *name, long size) { return called(from, n, name, size)->w + 9; }
+// Who asks whether something was found has a search that ends: what is behind the end was asked for.
+__attribute__((noinline)) int askedWithin(Cell *from, long n, int v)
+{
+	Cell *c = within(from, n, v);
+	return c ? c->w : 0;
+}
+
 int main(int argc, char **argv)
 {
 	Cell last = {7, 1, nullptr, nullptr}, first = {2, 3, &last, nullptr}, *head = &first;
@@ -101,6 +134,9 @@ int main(int argc, char **argv)
 	case 'k': return owned(&first, argc + 8);
 	case 'e': return kept(&first, 100);
 	case 'w': return weighed(&first, argc + 8);
+	case 'r': return ranged(static_cast<Cell *>(calloc(4, sizeof(Cell))), 4, 100);
+	case 'm': return named(static_cast<Named *>(calloc(4, sizeof(Named))), 4, argv[0], 3 * argc);
+	case 'q': return askedWithin(static_cast<Cell *>(calloc(4, sizeof(Cell))), 1L << 40, 100);
 	}
 	return 0;
 }

@@ -16,7 +16,7 @@ func TestGoBounds(t *testing.T) {
 		{way: "index", n: "-7", cause: `list\[i\] where i = -7, argument of main\.index`},
 		{way: "goroutine", n: "3", cause: `list\[i\], len\(list\) = 3 where i = 3, argument of main\.index`},
 		{way: "next", n: "4", cause: `g\.rows\[r\]\.cells\[c\+1\], len\(g\.rows\[r\]\.cells\) = 3 where c = 4, argument of main\.next`},
-		{way: "last", n: "0", cause: `list\[-1\], in main\.last$`, optimised: `list\[len\(list\)-1\], in main\.last$`},
+		{way: "last", n: "0", cause: `list\[len\(list\)-1\], in main\.last$`},
 		{way: "third", n: "0", cause: `list\[3\], len\(list\) = 2, in main\.third$`},
 		{way: "global", n: "7", cause: `main\.global\[i\], len\(main\.global\) = 2 where i = 7, argument of main\.ofGlobal`},
 		{way: "cached", n: "3", cause: `g\.cache\[k\]\[i\], len\(g\.cache\[k\]\) = 1 where i = 3, argument of main\.cached`},

@@ -70,6 +70,11 @@ func (t *tracer) leadsByValue(w *witness, vars where.Frame, pc uint64, v *proven
 			}
 		}
 		ends[l.Addr] = max(ends[l.Addr], l.Addr+l.Size)
+		if p := l.Type.Strip(); p.Pointer() || p.Reference() {
+			if to, ok := t.in.mem.LookupWord(l.Addr); ok {
+				ends[to] = max(ends[to], to+p.Target().Whole())
+			}
+		}
 		if l.Size == uint64(v.Size) && !internalName(l.Text) && t.mayLead(&l, value) {
 			found = append(found, l)
 		} else if end, ok := t.endLeads(&l, v, value); ok {
@@ -77,15 +82,23 @@ func (t *tracer) leadsByValue(w *witness, vars where.Frame, pc uint64, v *proven
 		}
 		return len(found) < maxLeadsFound
 	})
+	sure := true
 	if v.Index == arch.NoReg { // what was read begins, or its node does, where a block or another object does
 		found = slices.DeleteFunc(found, func(l where.Lead) bool {
 			from := l.Addr - uint64(v.K)
 			return !strings.HasSuffix(l.Text, endOf) && ends[from] <= l.Addr && t.in.blockOf(l.Addr) != from
 		})
-	}
-	sure := true
-	if elements := slices.DeleteFunc(slices.Clone(found), func(l where.Lead) bool { return !strings.HasSuffix(l.Text, "]") }); len(elements) > 0 && len(elements) < len(found) {
-		found, sure = elements, false // what is read through a pointer of the program mostly has a name
+		better := func(is func(l where.Lead) bool) bool {
+			list := slices.DeleteFunc(slices.Clone(found), func(l where.Lead) bool { return !is(l) })
+			if len(list) > 0 && len(list) < len(found) {
+				found, sure = list, false
+			}
+			return len(list) > 0
+		}
+		// What is read through a pointer of the program mostly has a name, elements do not. Of others, the object tells more than its block.
+		if !better(func(l where.Lead) bool { return strings.HasSuffix(l.Text, "]") }) {
+			better(func(l where.Lead) bool { return ends[l.Addr-uint64(v.K)] > l.Addr })
+		}
 	}
 	if len(found) == 0 || len(found) > maxLeadsSame {
 		return ledTo{}

@@ -55,6 +55,7 @@ type crash struct {
 		heap      fact[[]report.Cause]
 		read      fact[heapWord]
 		given     fact[givenBack]
+		inside    fact[[]report.Cause]
 	}
 	owners *owners // nil before somebody asks
 }
@@ -150,7 +151,15 @@ func (c *crash) causes() []report.Cause {
 	if h := c.handled(); h != nil && c.caught() == nil {
 		handled = []report.Cause{{Text: h.text, Confidence: report.Likely}}
 	}
-	return slices.Concat(first, c.smashedStack(), c.pureCalled(), c.wronglyGiven(), c.heapCauses(), own.causes, c.usedAfterFree(), c.foreign(), c.ranOff(), c.overranArray(), c.deadVariable(), handled, c.withoutOthers(own.why.Causes), found)
+	told := own.causes
+	inside := c.calledInside()
+	if len(inside) > 0 { // what has run since has used what nobody set
+		told = slices.Clone(told)
+		for i := range told {
+			told[i].Confidence = report.Possible
+		}
+	}
+	return slices.Concat(first, c.smashedStack(), c.pureCalled(), c.wronglyGiven(), c.heapCauses(), inside, told, c.usedAfterFree(), c.foreign(), c.ranOff(), c.overranArray(), c.deadVariable(), handled, c.withoutOthers(own.why.Causes), found)
 }
 
 // verdict is what the thread that died tells of what happened.

@@ -37,6 +37,7 @@ type givenBack struct {
 	exact bool   // it was not read from memory that may have changed since
 	at    uint64 // where in memory it was read from; 0 if that is not known
 	size  uint64 // of the object, as C++ passes it; 0 if it does not
+	from  string // instead of value: what it was computed from
 }
 
 // freeing is the name of a function that takes a block back, as the first argument of the C function is; "" for others.
@@ -157,6 +158,9 @@ func (w *witness) givesBack() givenBack {
 		value, exact, ok = w.onFrame(v, call.PC)
 	}
 	if !ok || value == 0 {
+		if s, made := w.shiftedFrom(v); made {
+			return givenBack{from: s.text(to)}
+		}
 		return givenBack{}
 	}
 	g := givenBack{to: to, value: value, known: true, exact: exact}
@@ -235,6 +239,8 @@ func (c *crash) noBlockGiven() []report.Cause {
 	g := c.gaveBack()
 	confidence := report.Likely
 	switch {
+	case g.from != "":
+		return []report.Cause{{Text: g.from, Confidence: report.Likely}}
 	case !g.known && musl(c.topModule()) && c.freesInto():
 		text := c.freedInside()
 		if text == "" {

@@ -190,6 +190,22 @@ func (w *witness) countedBy(v *provenance.Value) string {
 	return object + "." + method + "()"
 }
 
+// foundBy is the text of the call of find of a container of the library, which returned v, a node or none; "" for another function.
+func (w *witness) foundBy(v *provenance.Value) string {
+	if v.Kind != provenance.Result || v.Target == 0 || w.vars == nil || w.in.Variables == nil || len(w.abi.Args) < 2 {
+		return ""
+	}
+	class, method, _ := cutLast(w.in.returnedBy(v), "::")
+	object := ""
+	if library(class) && method == "find" {
+		object = plainPath(w.memberOf(v, class, 0))
+	}
+	if object == "" {
+		return ""
+	}
+	return object + ".find(...)"
+}
+
 // library reports whether a class is one of the C++ library.
 func library(class string) bool {
 	return strings.HasPrefix(class, "std::") || strings.HasPrefix(class, "__gnu_cxx::")

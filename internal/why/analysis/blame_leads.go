@@ -19,6 +19,7 @@ const (
 	maxLeadFrames = 4  // youngest frames whose variables are followed
 	maxLeadsFound = 64 // places that have the value
 	maxLeadsSame  = 8  // those that may be what was read
+	maxLeadsTold  = 3  // of those, with several names
 )
 
 // A ledTo is an object that may be what was read.
@@ -42,6 +43,8 @@ func (t *tracer) leads(w *witness, v *provenance.Value, value, at uint64, known 
 			vars.Leads(pc, func(l where.Lead) bool {
 				if l.Addr == at && l.Size == uint64(v.Size) && !internalName(l.Text) {
 					out = ledTo{l, true, false}
+				} else if end, ok := t.endLeads(&l, v); ok && end.Addr == at {
+					out = ledTo{end, false, false}
 				}
 				return out.Text == ""
 			})
@@ -77,8 +80,10 @@ func (t *tracer) leadsByValue(w *witness, vars where.Frame, pc uint64, v *proven
 		}
 		if l.Size == uint64(v.Size) && !internalName(l.Text) && t.mayLead(&l, value) {
 			found = append(found, l)
-		} else if end, ok := t.endLeads(&l, v, value); ok {
-			found = append(found, end)
+		} else if end, ok := t.endLeads(&l, v); ok && value != 0 {
+			if now, ok := t.in.mem.LookupWord(end.Addr); ok && now == value {
+				found = append(found, end)
+			}
 		}
 		return len(found) < maxLeadsFound
 	})
@@ -103,12 +108,19 @@ func (t *tracer) leadsByValue(w *witness, vars where.Frame, pc uint64, v *proven
 	if len(found) == 0 || len(found) > maxLeadsSame {
 		return ledTo{}
 	}
-	if len(found) > 1 { // one of several elements of one container
+	if len(found) > 1 { // one of several elements of one container, or of a few objects
 		whole := elementOf(found[0].Text)
+		var texts []string
 		for _, l := range found {
 			if e := elementOf(l.Text); e == "" || e != whole {
-				return ledTo{}
+				whole = ""
 			}
+			texts = append(texts, l.Text)
+		}
+		if whole == "" && len(found) > maxLeadsTold {
+			return ledTo{}
+		} else if whole == "" {
+			whole, found[0].Type = strings.Join(texts, " or "), nil
 		}
 		found[0].Text = whole
 	}
@@ -119,15 +131,12 @@ func (t *tracer) leadsByValue(w *witness, vars where.Frame, pc uint64, v *proven
 const endOf = ".end()"
 
 // endLeads is what a tree of the GNU C++ library has where an element would be that is none: find gave the end back. v is what was read.
-func (t *tracer) endLeads(l *where.Lead, v *provenance.Value, value uint64) (where.Lead, bool) {
+func (t *tracer) endLeads(l *where.Lead, v *provenance.Value) (where.Lead, bool) {
 	name, _, _ := strings.Cut(l.Type.Strip().FullName(), "<")
-	if v.Index != arch.NoReg || value == 0 || !slices.Contains([]string{"std::map", "std::set", "std::multimap", "std::multiset"}, name) {
+	if v.Index != arch.NoReg || !slices.Contains([]string{"std::map", "std::set", "std::multimap", "std::multiset"}, name) {
 		return where.Lead{}, false
 	}
 	at := l.Addr + uint64(t.in.arch.WordSize) + uint64(v.K) // the header begins behind the order
-	if now, ok := t.in.mem.LookupWord(at); !ok || now != value {
-		return where.Lead{}, false
-	}
 	return where.Lead{Text: "*" + l.Text + endOf, Addr: at, Size: uint64(v.Size), Type: l.Type}, true
 }
 
@@ -189,7 +198,7 @@ func (t *tracer) byLead(w *witness, v *provenance.Value, s *report.BlameStep, va
 		}
 		t.mayBe = append(t.mayBe, l.Addr)
 	}
-	if len(t.out.Steps) == 0 && t.mem != nil && t.pointer && !strings.HasSuffix(l.Text, endOf) {
+	if len(t.out.Steps) == 0 && t.mem != nil && t.pointer && l.Type != nil && !strings.HasSuffix(l.Text, endOf) {
 		if p := l.Type.Strip(); p.Pointer() || p.Reference() {
 			if uses := l.Type.FollowAll(l.Text, t.mem.Disp, uint64(t.mem.Size)); len(uses) > 0 {
 				t.out.Expression = uses[0].Text

@@ -528,6 +528,8 @@ func (t *tracer) returned(w *witness, v *provenance.Value) {
 		s.Kind, s.Name = report.BlameRead, n.text
 	} else if text := w.countedBy(v); t.divides && text != "" {
 		s.Kind, s.Name = report.BlameRead, text
+	} else if text := w.foundBy(v); t.pointer && text != "" {
+		s.Kind, s.Name = report.BlameRead, text
 	}
 	t.add(s)
 }

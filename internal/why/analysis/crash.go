@@ -36,26 +36,27 @@ type crash struct {
 	stack  []*unwind.Frame // nil if it has no frames
 
 	known struct {
-		top       fact[*unwind.Frame]
-		stop      fact[*stop]
-		goEnd     fact[*goEnd]
-		handled   fact[*handledFault]
-		own       fact[*fault]
-		words     fact[words]
-		goFault   fact[*fault]
-		nilMap    fact[[]report.Cause]
-		goDivisor fact[[]report.Cause]
-		caught    fact[*caughtFault]
-		verdict   fact[verdict]
-		noticed   fact[*int]
-		frame     fact[*int]
-		overflow  fact[*report.Overflow]
-		shown     fact[shown]
-		raised    fact[[]report.Raised]
-		heap      fact[[]report.Cause]
-		read      fact[heapWord]
-		given     fact[givenBack]
-		inside    fact[[]report.Cause]
+		top         fact[*unwind.Frame]
+		stop        fact[*stop]
+		goEnd       fact[*goEnd]
+		handled     fact[*handledFault]
+		own         fact[*fault]
+		words       fact[words]
+		goFault     fact[*fault]
+		nilMap      fact[[]report.Cause]
+		goDivisor   fact[[]report.Cause]
+		rustPointer fact[[]report.Cause]
+		caught      fact[*caughtFault]
+		verdict     fact[verdict]
+		noticed     fact[*int]
+		frame       fact[*int]
+		overflow    fact[*report.Overflow]
+		shown       fact[shown]
+		raised      fact[[]report.Raised]
+		heap        fact[[]report.Cause]
+		read        fact[heapWord]
+		given       fact[givenBack]
+		inside      fact[[]report.Cause]
 	}
 	owners *owners // nil before somebody asks
 }
@@ -147,7 +148,7 @@ func (c *crash) causes() []report.Cause {
 	case w.told == asReason && w.Finding != "":
 		found = []report.Cause{{Text: w.Finding, Confidence: report.Certain}}
 	}
-	first = slices.Concat(first, c.nilMap(), c.goDivisor())
+	first = slices.Concat(first, c.nilMap(), c.goDivisor(), c.rustPointer())
 	if h := c.handled(); h != nil && c.caught() == nil {
 		handled = []report.Cause{{Text: h.text, Confidence: report.Likely}}
 	}

@@ -159,7 +159,7 @@ func (w *witness) givesBack() givenBack {
 	}
 	if !ok || value == 0 {
 		if s, made := w.shiftedFrom(v); made {
-			return givenBack{from: s.text(to)}
+			return givenBack{from: s.text(to), exact: s.made}
 		}
 		return givenBack{}
 	}
@@ -239,7 +239,9 @@ func (c *crash) noBlockGiven() []report.Cause {
 	g := c.gaveBack()
 	confidence := report.Likely
 	switch {
-	case g.from != "":
+	case g.from != "" && !g.exact && c.verdict().kind == report.CrashHeapCorruption:
+		return []report.Cause{{Text: g.from, Confidence: report.Possible}}
+	case g.from != "" && g.exact:
 		return []report.Cause{{Text: g.from, Confidence: report.Likely}}
 	case !g.known && musl(c.topModule()) && c.freesInto():
 		text := c.freedInside()

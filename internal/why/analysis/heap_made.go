@@ -9,14 +9,15 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// A shifted is a pointer that was computed from what an allocator returned, and given back, where no register has either any more.
+// A shifted is a pointer that was computed from what a function returned, and given back, where no register has either any more.
 type shifted struct {
 	by   string // the function that returned it
+	made bool   // it is one of an allocator
 	off  int64  // bytes from there
 	step report.BlameStep
 }
 
-// shiftedFrom is what a value is that a function gives back: what an allocator returned, and some bytes more.
+// shiftedFrom is what a value is that a function gives back: what another one returned, and some bytes more.
 func (w *witness) shiftedFrom(v *provenance.Value) (s shifted, ok bool) {
 	for n := 0; n < maxNameDepth && v.Kind == provenance.Sum && v.Index == arch.NoReg && v.Base != arch.NoReg; n++ {
 		s.off += v.K
@@ -25,7 +26,10 @@ func (w *witness) shiftedFrom(v *provenance.Value) (s shifted, ok bool) {
 	if v.Kind != provenance.Result || v.Target == 0 || s.off == 0 {
 		return shifted{}, false
 	}
-	if s.by = handingOut(w.in.returnedBy(v)); s.by == "" {
+	name := w.in.returnedBy(v)
+	if s.by = handingOut(name); s.by != "" {
+		s.made = true
+	} else if s.by = name; name == "" {
 		return shifted{}, false
 	}
 	s.step = w.step(report.BlameReturned, v.At)
@@ -55,5 +59,9 @@ func (s *shifted) text(to string) string {
 	if s.off < 0 {
 		way, off = "before", -off
 	}
-	return fmt.Sprintf("%s was given an address %s %s what %s returned%s, where no block begins", to, byteCount(off), way, s.by, atSource(&s.step))
+	text := fmt.Sprintf("%s was given an address %s %s what %s returned%s", to, byteCount(off), way, s.by, atSource(&s.step))
+	if s.made {
+		text += ", where no block begins"
+	}
+	return text
 }

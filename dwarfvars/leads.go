@@ -113,6 +113,9 @@ type leadKey struct {
 // leads reports whether an object may have parts.
 func (o *Object) leads() bool {
 	t := o.ob.Type.Strip()
+	if t.Tag == dwarf.TagUnionType {
+		return false // which of its members it has is not known
+	}
 	return t.Pointer() || t.Reference() || t.Aggregate() || t.Tag == dwarf.TagArrayType
 }
 

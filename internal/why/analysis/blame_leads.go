@@ -60,6 +60,9 @@ func (t *tracer) leads(w *witness, v *provenance.Value, value, at uint64, known 
 // leadsByValue is leads for a place that the code no longer has, for the variables of one frame. Of those that belong to no function, the ones count that
 // the code mentions that read the value: own says that the frame is of that.
 func (t *tracer) leadsByValue(w *witness, vars where.Frame, pc uint64, v *provenance.Value, value uint64, own bool) ledTo {
+	if v.K == 0 && common(value) {
+		return ledTo{} // it stands anywhere
+	}
 	var found []where.Lead
 	ends := map[uint64]uint64{} // of objects to which variables lead, by where they begin
 	mentioned := map[*where.Global]bool{}
@@ -124,7 +127,9 @@ func (t *tracer) leadsByValue(w *witness, vars where.Frame, pc uint64, v *proven
 		}
 		found[0].Text = whole
 	}
-	return ledTo{found[0], false, !sure || len(found) > 1}
+	// Arrays behind pointers have more objects than are gone through.
+	sure = sure && len(found) == 1 && (strings.HasSuffix(found[0].Text, "]") || !common(value))
+	return ledTo{found[0], false, !sure}
 }
 
 // endOf ends the name of what would be behind the last element of a container.
@@ -191,7 +196,7 @@ func (t *tracer) byLead(w *witness, v *provenance.Value, s *report.BlameStep, va
 	if l.Text == "" {
 		return false
 	}
-	s.Name = l.Text
+	s.Name, t.led = l.Text, true
 	if !l.sure {
 		if t.doubt(report.Likely); l.several || strings.HasSuffix(l.Text, endOf) {
 			t.doubt(report.Possible)

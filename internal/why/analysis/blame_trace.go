@@ -77,6 +77,7 @@ type tracer struct {
 type origin struct {
 	readAt []uint64 // places that still have it
 	mayBe  []uint64 // others, of which one may be it
+	led    bool     // only what variables lead to names it
 	gone   uint64   // where it was read from that has something else now, and is below the stack that is in use; 0 for nowhere
 }
 

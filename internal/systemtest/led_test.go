@@ -21,7 +21,7 @@ func TestLed(t *testing.T) {
 		'e': {"*h.plans.end() = 0x7, ", "h.plans.find(...)->second->seats where "},
 		'w': {"n.up->plan->next where n.up->plan = 0x0, ", "n.up.lock()->plan->next where n.up.lock()->plan = 0x0, "},
 		'c': {"plan->seats where plan = 0x0, ", "this->plan->seats where this->plan = 0x0, "},
-		'q': {"this->q[3]->seats where this->q[3] = 0x0, ", "this->q[i]->seats where "},
+		'q': {"this->q[3]->seats where this->q[3] = 0x0, ", "this->q[i]->seats where ", "rax = 0x0; read from [rax] "}, // whose place the code no longer has
 		'v': {"this->v->seats where this->v = 0x0, ", "std::get<Plan*>(this->v)->seats where "},
 		'l': {"l[2]->seats where l[2] = 0x0, ", "(*it)->seats where *it = 0x0, "},
 		'm': {"m[7]->seats where m[7] = 0x0, ", "kv.second->seats where kv.second = 0x0, "},

@@ -191,6 +191,10 @@ func (s *FrameFuncStepper) byFP(typ FrameType, pc arch.Address, in, out *unwind.
 			return unwind.StatusNotMe
 		}
 		at.guessed = !s.flows.hasCalled(in.Walker(), ra, pc)
+		if at.guessed && !at.chained && s.calledElsewhere(at.ra, in) {
+			note(out, "a call of this code returns to where the stack pointer leads, not the frame pointer")
+			return unwind.StatusNotMe
+		}
 		at.doubt = at.doubt || at.guessed && !at.chained
 	}
 	if chain.low {

@@ -20,7 +20,7 @@ func (s *AnalysisStepper) choose(x *flowScratch, lookup arch.Address, in, out *u
 	var bestStart functionStart
 	var starts [maxStarts]functionStart
 	w := in.Walker()
-	for _, st := range s.starts(starts[:0], lookup, in) {
+	for _, st := range s.flows.starts(starts[:0], lookup, in) {
 		flow := s.flows.follow(w, st.addr|modeOf(in), st.end)
 		if flow.Func == nil {
 			continue
@@ -80,10 +80,10 @@ type functionStart struct {
 }
 
 // starts lists where the function that contains addr may begin, most likely first.
-func (s *AnalysisStepper) starts(list []functionStart, addr arch.Address, in *unwind.Frame) []functionStart {
+func (fl *flows) starts(list []functionStart, addr arch.Address, in *unwind.Frame) []functionStart {
 	w := in.Walker()
 	p := w.ProcessState()
-	im, lib := s.flows.image(p, addr)
+	im, lib := fl.image(p, addr)
 	if start, end, ok := named(w, addr); ok {
 		return append(list, functionStart{addr: start, end: end})
 	}
@@ -99,7 +99,7 @@ func (s *AnalysisStepper) starts(list []functionStart, addr arch.Address, in *un
 		}
 		list = called(list, im.CallTargets(p.Arch()), addr, modeOf(in), bias, p.Arch())
 	}
-	return s.flows.padded(list, w, addr, modeOf(in))
+	return fl.padded(list, w, addr, modeOf(in))
 }
 
 // called appends the nearest call targets up to addr. They are code pointers of the

@@ -289,7 +289,25 @@ func (g *graph) endsWith(o *op) bool {
 	if g.end != 0 && next == g.end || !g.inside(next) && g.code.FuncAt(next|g.mode) {
 		return true
 	}
-	return o.target != 0 && g.code.NoReturn(o.target|g.mode)
+	target := o.target
+	if target == 0 {
+		target = g.bound(o)
+	}
+	return target != 0 && g.code.NoReturn(target|g.mode)
+}
+
+// bound is where the call o leads through a pointer at a fixed address that the program does not write to: compilers call other modules so
+// without a linkage table. It is 0 for other calls.
+func (g *graph) bound(o *op) uint64 {
+	m := g.in.Mem()
+	if g.in.PC != o.addr|g.mode || g.in.Kind != disasm.CallIndirect || m == nil || !m.RIPRelative || m.Index != arch.NoReg {
+		return 0
+	}
+	data := g.code.DataAt(uint64(m.Disp))
+	if len(data) < g.m.arch.WordSize {
+		return 0
+	}
+	return g.m.arch.Word(data[:g.m.arch.WordSize])
 }
 
 // A block is a sequence of instructions executed one after another.

@@ -31,6 +31,10 @@ type Frame interface {
 	// Object is the whole variable that holds the address addr at the instruction pc, and
 	// where it begins and ends; false where there is none.
 	Object(pc, addr arch.Address) (h Held, low, high arch.Address, ok bool)
+	// Leads calls yield for what the variables in scope at the instruction pc have and lead to in memory, the nearest first: members,
+	// elements of containers, what pointers point to; until it returns false. It does not go on for ever. Of variables that belong to no function
+	// those of the function's unit count.
+	Leads(pc arch.Address, yield func(Lead) bool)
 	// Global is the variable that holds an address of the process's memory and belongs to
 	// no function: its name, its type, and where in it the address is. The type is nil
 	// where only a symbol is known. Types are looked for in the unit of the function.
@@ -48,6 +52,16 @@ type Frame interface {
 	Record(in *Inputs)
 	// Convention is how functions of the function's language call one another.
 	Convention() Convention
+}
+
+// A Lead is an object in memory.
+type Lead struct {
+	Text string // the expression
+	Addr arch.Address
+	Size uint64 // bytes
+	Type *types.Type
+	// Global is the variable by which it was come to, if that belongs to no function.
+	Global *Global
 }
 
 // An InlinedCall is a function that was inlined.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/code/provenance"
 	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/where"
@@ -145,6 +146,34 @@ func (w *witness) madeBy(v *provenance.Value, class string, depth int) string {
 	return object + "." + method + "()" + path
 }
 
+// madeInto is madeBy for an object that the member wrote to the frame, at an offset from the CFA, as the last call before an instruction: weak.lock().
+func (w *witness) madeInto(at uint64, off int64, class string, depth int) string {
+	if depth > maxNameDepth {
+		return ""
+	}
+	var last uint64
+	for call := range w.code.Calls {
+		if into := w.code.Before(call.PC, provenance.Reg(w.abi.Args[0])); call.PC < at && into.Kind == provenance.StackAddr && into.K == off {
+			last = call.PC
+		}
+	}
+	call, ok := w.code.Inst(last)
+	if !ok || call.Kind != disasm.Call {
+		return ""
+	}
+	v := &provenance.Value{Kind: provenance.Result, At: last, Target: call.Target}
+	of, method, _ := cutLast(w.in.returnedBy(v), "::")
+	typ, list := where.ProcessOf(w.in.Variables).Signature(call.Target)
+	if typ == nil || !typ.Strip().Aggregate() || strings.HasPrefix(method, "operator") || len(list) != 1 {
+		return ""
+	}
+	path, ok := objectIn(typ, 0, class)
+	if object := w.memberIn(w.abi.Args[1], v, of, depth+1); ok && object != "" {
+		return object + "." + method + "()" + path
+	}
+	return ""
+}
+
 // countedBy is the text of the call of a member without arguments, as of a container's size, which returned v; "" for another function.
 func (w *witness) countedBy(v *provenance.Value) string {
 	if v.Kind != provenance.Result || v.Target == 0 || w.vars == nil || w.in.Variables == nil || len(w.abi.Args) < 2 {
@@ -161,6 +190,22 @@ func (w *witness) countedBy(v *provenance.Value) string {
 	return object + "." + method + "()"
 }
 
+// foundBy is the text of the call of find of a container of the library, which returned v, a node or none; "" for another function.
+func (w *witness) foundBy(v *provenance.Value) string {
+	if v.Kind != provenance.Result || v.Target == 0 || w.vars == nil || w.in.Variables == nil || len(w.abi.Args) < 2 {
+		return ""
+	}
+	class, method, _ := cutLast(w.in.returnedBy(v), "::")
+	object := ""
+	if library(class) && method == "find" {
+		object = plainPath(w.memberOf(v, class, 0))
+	}
+	if object == "" {
+		return ""
+	}
+	return object + ".find(...)"
+}
+
 // library reports whether a class is one of the C++ library.
 func library(class string) bool {
 	return strings.HasPrefix(class, "std::") || strings.HasPrefix(class, "__gnu_cxx::")
@@ -168,7 +213,11 @@ func library(class string) bool {
 
 // memberOf names the object whose member a call called; "" if the source has no name for it.
 func (w *witness) memberOf(v *provenance.Value, class string, depth int) string {
-	reg := w.abi.Args[0]
+	return w.memberIn(w.abi.Args[0], v, class, depth)
+}
+
+// memberIn is memberOf for an object that is passed in a register.
+func (w *witness) memberIn(reg arch.Reg, v *provenance.Value, class string, depth int) string {
 	object := w.code.Before(v.At, provenance.Reg(reg))
 	off := int64(0)
 	for n := 0; n < maxNameDepth && object.Kind == provenance.Sum && object.Index == arch.NoReg; n++ {
@@ -184,7 +233,10 @@ func (w *witness) memberOf(v *provenance.Value, class string, depth int) string 
 		if name := w.memberAt(v.At, w.state.CFA+uint64(object.K+off), class); name != "" {
 			return name
 		}
-		return w.madeBy(w.code.Before(v.At, provenance.Frame(object.K+off, w.in.arch.WordSize)), class, depth)
+		if name := w.madeBy(w.code.Before(v.At, provenance.Frame(object.K+off, w.in.arch.WordSize)), class, depth); name != "" {
+			return name
+		}
+		return w.madeInto(v.At, object.K+off, class, depth)
 	case provenance.Const:
 		return w.memberAt(v.At, uint64(object.K+off), class)
 	case provenance.Result:

@@ -20,6 +20,7 @@ type suspect struct {
 	given bool  // an inlined call was given it
 	// pointer says that it is the only register of the access.
 	pointer bool
+	mem     *disasm.MemOperand // of the access; nil if it was none
 	// divides says that it is a divisor, of size bytes.
 	divides bool
 	size    int
@@ -55,7 +56,7 @@ func (t *tracer) suspect(inst *disasm.Inst, regs *arch.RegSet, why *reason.Reaso
 	if w == nil {
 		return suspect{}, false
 	}
-	s := suspect{w: w, reg: reg, value: value, v: w.code.Before(w.state.PC, provenance.Reg(reg)), pointer: m.Base == reg && m.Index == arch.NoReg}
+	s := suspect{w: w, mem: &m, reg: reg, value: value, v: w.code.Before(w.state.PC, provenance.Reg(reg)), pointer: m.Base == reg && m.Index == arch.NoReg}
 	if nilCheck(inst, t.in.arch) && !t.preserved(w) {
 		if m, ok = w.checkedFor(inst); !ok {
 			return s, true

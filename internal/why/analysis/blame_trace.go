@@ -67,8 +67,9 @@ type tracer struct {
 	past      uint64 // see provenance.Evaluator.Value
 	value     uint64 // the value being followed
 	indexes   []report.BlameStep
-	used      []types.Arm // the names of what the value led to
-	argument  int         // the number of the argument of the youngest frame, from 1, that the value is; 0 for none
+	used      []types.Arm        // the names of what the value led to
+	mem       *disasm.MemOperand // through which the value was used; nil if that is not known
+	argument  int                // the number of the argument of the youngest frame, from 1, that the value is; 0 for none
 	origin
 }
 
@@ -77,6 +78,7 @@ type origin struct {
 	readAt []uint64  // places that still have it
 	mayBe  []uint64  // others, of which one may be it
 	gone   uint64    // where it was read from that has something else now, and is below the stack that is in use; 0 for nowhere
+	led    bool      // only what variables lead to names it
 	within []typedAt // the objects in which readAt are, as far as the code tells
 }
 
@@ -105,7 +107,7 @@ func (t *tracer) trace(s suspect) *report.Blame {
 	b := &t.out
 	b.Value, b.Expression = report.Addr(s.value), s.use.or()
 	t.used = s.use.all()
-	t.divides, t.pointer = s.divides, s.pointer
+	t.divides, t.pointer, t.mem = s.divides, s.pointer, s.mem
 	if s.reg != arch.NoReg {
 		b.Register = t.in.arch.RegName(s.reg)
 	}
@@ -488,7 +490,8 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 	if n.text == "" {
 		s.Name = t.asPassed(w, v)
 	}
-	if s.Name == "" {
+	led := (s.Name == "" && n.text == "" || ok && internalName(sourceWords(s.Name))) && t.byLead(w, v, &s, value, at, ok && s.Memory == nil)
+	if s.Name == "" && !led {
 		if w.vars != nil && v.Base == arch.NoReg {
 			return
 		}
@@ -585,6 +588,8 @@ func (t *tracer) returned(w *witness, v *provenance.Value) {
 	if n := w.pointerIn(s.Name, v); n.text != "" {
 		s.Kind, s.Name = report.BlameRead, n.text
 	} else if text := w.countedBy(v); t.divides && text != "" {
+		s.Kind, s.Name = report.BlameRead, text
+	} else if text := w.foundBy(v); t.pointer && text != "" {
 		s.Kind, s.Name = report.BlameRead, text
 	}
 	t.add(s)

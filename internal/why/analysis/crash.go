@@ -38,27 +38,29 @@ type crash struct {
 	stack  []*unwind.Frame // nil if it has no frames
 
 	known struct {
-		top       fact[*unwind.Frame]
-		stop      fact[*stop]
-		goEnd     fact[*goEnd]
-		handled   fact[*handledFault]
-		own       fact[*fault]
-		words     fact[words]
-		goFault   fact[*fault]
-		nilMap    fact[[]report.Cause]
-		goDivisor fact[[]report.Cause]
-		goBounds  fact[[]report.Cause]
-		goNamed   fact[[]report.Cause]
-		caught    fact[*caughtFault]
-		verdict   fact[verdict]
-		noticed   fact[*int]
-		frame     fact[*int]
-		overflow  fact[*report.Overflow]
-		shown     fact[shown]
-		raised    fact[[]report.Raised]
-		heap      fact[[]report.Cause]
-		read      fact[heapWord]
-		given     fact[givenBack]
+		top         fact[*unwind.Frame]
+		stop        fact[*stop]
+		goEnd       fact[*goEnd]
+		handled     fact[*handledFault]
+		own         fact[*fault]
+		words       fact[words]
+		goFault     fact[*fault]
+		nilMap      fact[[]report.Cause]
+		goDivisor   fact[[]report.Cause]
+		goBounds    fact[[]report.Cause]
+		goNamed     fact[[]report.Cause]
+		caught      fact[*caughtFault]
+		verdict     fact[verdict]
+		noticed     fact[*int]
+		frame       fact[*int]
+		overflow    fact[*report.Overflow]
+		shown       fact[shown]
+		raised      fact[[]report.Raised]
+		heap        fact[[]report.Cause]
+		read        fact[heapWord]
+		given       fact[givenBack]
+		rustPointer fact[[]report.Cause]
+		inside      fact[[]report.Cause]
 	}
 	owners *owners // nil before somebody asks
 }
@@ -150,11 +152,19 @@ func (c *crash) causes() []report.Cause {
 	case w.told == asReason && w.Finding != "":
 		found = []report.Cause{{Text: w.Finding, Confidence: report.Certain}}
 	}
-	first = slices.Concat(first, c.nilMap(), c.goDivisor(), c.goBounds(), c.goNamed())
+	first = slices.Concat(first, c.nilMap(), c.goDivisor(), c.goBounds(), c.goNamed(), c.rustPointer())
 	if h := c.handled(); h != nil && c.caught() == nil {
 		handled = []report.Cause{{Text: h.text, Confidence: report.Likely}}
 	}
-	return slices.Concat(first, c.smashedStack(), c.pureCalled(), c.wronglyGiven(), c.heapCauses(), own.causes, c.usedAfterFree(), c.foreign(), c.ranOff(), c.overranArray(), c.deadVariable(), handled, c.withoutOthers(own.why.Causes), found)
+	told := own.causes
+	inside := c.calledInside()
+	if len(inside) > 0 { // what has run since has used what nobody set
+		told = slices.Clone(told)
+		for i := range told {
+			told[i].Confidence = report.Possible
+		}
+	}
+	return slices.Concat(first, c.smashedStack(), c.pureCalled(), c.wronglyGiven(), c.heapCauses(), inside, told, c.usedAfterFree(), c.foreign(), c.ranOff(), c.overranArray(), c.deadVariable(), handled, c.withoutOthers(own.why.Causes), found)
 }
 
 // verdict is what the thread that died tells of what happened.

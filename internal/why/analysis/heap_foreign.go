@@ -275,7 +275,7 @@ func (c *crash) noPointers(v *invaded, t *types.Type) bool {
 // nameless reports whether the bad value has no name in the source.
 func (c *crash) nameless() bool {
 	b := c.fault().blame
-	return b != nil && b.Expression == "" && !slices.ContainsFunc(stepNames(b), func(name string) bool { return name != "" && name[0] != '[' })
+	return b != nil && (c.fault().led || b.Expression == "") && (c.fault().led || !slices.ContainsFunc(stepNames(b), func(name string) bool { return name != "" && name[0] != '[' }))
 }
 
 // behindDamage says who overran a block, if what the bad value goes on with has damaged the record of the next one on its way.

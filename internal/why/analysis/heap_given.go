@@ -38,6 +38,7 @@ type givenBack struct {
 	at    uint64 // where in memory it was read from; 0 if that is not known
 	size  uint64 // of the object, as C++ passes it; 0 if it does not
 	typ   string // of the object, if the source of the caller tells
+	from  string // instead of value: what it was computed from
 }
 
 // freeing is the name of a function that takes a block back, as the first argument of the C function is; "" for others.
@@ -158,6 +159,9 @@ func (w *witness) givesBack() givenBack {
 		value, exact, ok = w.onFrame(v, call.PC)
 	}
 	if !ok || value == 0 {
+		if s, made := w.shiftedFrom(v); made {
+			return givenBack{from: s.text(to), exact: s.made}
+		}
 		return givenBack{}
 	}
 	g := givenBack{to: to, value: value, known: true, exact: exact}
@@ -239,6 +243,10 @@ func (c *crash) noBlockGiven() []report.Cause {
 	g := c.gaveBack()
 	confidence := report.Likely
 	switch {
+	case g.from != "" && !g.exact && c.verdict().kind == report.CrashHeapCorruption:
+		return []report.Cause{{Text: g.from, Confidence: report.Possible}}
+	case g.from != "" && g.exact:
+		return []report.Cause{{Text: g.from, Confidence: report.Likely}}
 	case !g.known && musl(c.topModule()) && c.freesInto():
 		text := c.freedInside()
 		if text == "" {

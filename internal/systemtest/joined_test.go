@@ -104,8 +104,10 @@ func TestReusedObject(t *testing.T) {
 	t.Parallel()
 	for _, flags := range [][]string{{"g++", "-O0"}, {"g++", "-O2"}, {"clang++", "-O1"}, {"clang++", "-O2"}} {
 		exe := fixture.Compile(t, flags[0], "heap/node.cpp", "-g", flags[1], "-w")
-		if s := signature.Of(analyzeCore(t, fixture.Crash(t, nil, exe), exe)); s.Class != "freed block of 72 bytes: Node" {
-			t.Errorf("%v: %q %q", flags, s.Class, s.Frames)
+		for _, name := range []string{"short", strings.Repeat("as long as the object, whose list it is on ", 2)[:70]} {
+			if s := signature.Of(analyzeCore(t, fixture.Crash(t, nil, exe, name), exe)); s.Class != "freed block of 72 bytes: Node" {
+				t.Errorf("%v, %s: %q %q", flags, name, s.Class, s.Frames)
+			}
 		}
 	}
 }

@@ -285,6 +285,8 @@ func containerWords(name string) string {
 				return containerWords("(*" + object + ")" + rest)
 			case end.words == "begin()" && rest[0] == '[':
 				return containerWords(object + rest)
+			case end.words == "begin()" && sep == "." && strings.HasPrefix(rest, "->"):
+				return containerWords(object + "[0]." + rest[2:])
 			}
 		}
 	}

@@ -28,6 +28,8 @@ func TestSourceWords(t *testing.T) {
 		"v._M_impl._M_start[i]->b":             "v[i]->b",
 		"this->_M_impl._M_start[i]->b":         "(*this)[i]->b",
 		"v._M_impl._M_start":                   "v.begin()",
+		"v._M_impl._M_start->b":                "v[0].b",
+		"h.own._M_impl._M_start->_M_t->seats":  "h.own[0]->seats",
 		"v._M_impl._M_finish":                  "v.end()",
 		"this->_M_impl._M_finish":              "this->end()",
 		"l._M_impl._M_node._M_size":            "l.size()",

@@ -431,11 +431,19 @@ func (c *crash) findReadFrom() heapWord {
 	return p
 }
 
-// linked reports whether a freed block begins with the link that ends its list, as glibc has kept it since 2.32: nobody else makes that number.
+// linked reports whether a freed block begins with its list's link, as glibc has kept it since 2.32: the end, or another such block. Nobody else makes that number.
 func (c *crash) linked(p *heapWord) bool {
 	const shift = 12
 	value, ok := c.mem.Uint(p.at, c.arch.WordSize)
-	return ok && p.known && p.block.Free && p.at == p.block.Start && value == p.at>>shift
+	if !ok || !p.known || !p.block.Free || p.at != p.block.Start {
+		return false
+	}
+	next := value ^ p.at>>shift
+	if next == 0 {
+		return true
+	}
+	b, ok := p.heap.BlockAt(next)
+	return ok && b.Start == next && b.Free && b.List == p.block.List && b.Size == p.block.Size
 }
 
 // firstInHeap is the first of some places that is in memory of a heap.

@@ -147,6 +147,40 @@ func TestUnfilled(t *testing.T) {
 	}
 }
 
+// TestLinked: a freed block begins with glibc's link if that leads to the end of its list, or to another block that is free and as large.
+func TestLinked(t *testing.T) {
+	o := openCase(t, fixture.Get(t, "amd64-vars-c-O0"))
+	const start = placed + placeSize
+	link := func(to uint64) uint64 { return to ^ start>>12 }
+	for name, c := range map[string]struct {
+		word   uint64
+		change func(p *pair, v *heapWord)
+		want   bool
+	}{
+		"the last of a list": {link(0), nil, true},
+		"another block":      {link(placed), nil, true},
+		"one in use":         {link(placed), func(p *pair, _ *heapWord) { p.free = false }, false},
+		"of another size":    {link(placed), func(p *pair, _ *heapWord) { p.gap = 16 }, false},
+		"on another list":    {link(placed), func(_ *pair, v *heapWord) { v.block.List = "fastbin" }, false},
+		"within one":         {link(placed + 8), nil, false},
+		"no block":           {link(placed + 0x100000), nil, false},
+		"in use itself":      {link(0), func(_ *pair, v *heapWord) { v.block.Free = false }, false},
+		"not its beginning":  {link(0), func(p *pair, v *heapWord) { v.at += 8; binary.LittleEndian.PutUint64(p.data[placeSize+8:], v.at>>12) }, false},
+	} {
+		p := newPair(c.word)
+		p.free = true
+		died, v := p.crash(t, o)
+		v.block.Free = true
+		v.at = v.block.Start
+		if c.change != nil {
+			c.change(p, &v.heapWord)
+		}
+		if got := died.linked(&v.heapWord); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 // TestPouredInto: text that goes on from the block before is named, unless one who leads to the block may have text of his own there, both are of one type, or it begins within the block.
 func TestPouredInto(t *testing.T) {
 	o := openCase(t, fixture.Get(t, "amd64-vars-c-O0"))

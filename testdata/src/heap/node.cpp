@@ -20,7 +20,7 @@ __attribute__((noinline)) static void show()
 int main(int argc, char **argv)
 {
 	for (int i = 0; i < 3; i++)
-		all.push_back(new Node(argv[0]));
+		all.push_back(new Node(argv[argc - 1]));
 	delete all[argc];
 	show();
 	return 0;

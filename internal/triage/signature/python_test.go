@@ -217,3 +217,18 @@ func TestPassedWithinPython(t *testing.T) {
 		}
 	}
 }
+
+// A bad call by another library than CPython is none of CPython's, whoever called that.
+func TestCallInExtension(t *testing.T) {
+	r := stackOf(report.CrashNullCall, "@/", "fire@/x/libfire.so", "PyObject_CallFunction@/bin/python3.12", "run")
+	ofPython(r, 3, "/x/app.py")
+	if s := Of(r); s.Class != "call" {
+		t.Errorf("%q", s.Class)
+	}
+	r = stackOf(report.CrashNullCall, "@/", "run", "main@/x/libfire.so")
+	ofPython(r, 1, "/x/app.py")
+	r.Threads[0].Frames[1].Module = "" // calls of Python have none where the interpreter's own are not known
+	if s := Of(r); s.Class != "access" {
+		t.Errorf("called by Python: %q", s.Class)
+	}
+}

@@ -38,6 +38,7 @@ var peerDifferences = []peerDifference{
 	{fixture: "aarch64-pac-crash-O1", after: "-", why: "gdb takes the instruction that says that the return address is signed for SPARC's, and gives up"},
 	{fixture: "aarch64-pac-signal", after: "-", why: "gdb does not end where the signal frame is qemu's"},
 	{fixture: "aarch64-pac-notables", after: "-", why: "gdb makes up frames where there are neither tables nor symbols"},
+	{fixture: "aarch64-tagged", after: "on_stack", why: "gdb does not go on from a stack to one that is below it"},
 	{fixture: "aarch64-signal", after: "-", why: "gdb does not end where the signal frame is qemu's"},
 	{fixture: "arm-signal", after: "on_alternate", why: "gdb does not know the signal frames of qemu"},
 	{fixture: "arm-thumb-signal", after: "on_alternate", why: "gdb does not know the signal frames of qemu"},

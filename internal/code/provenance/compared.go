@@ -42,46 +42,32 @@ func (f *Func) Compared(addr uint64) (larger, smaller Operand, ok bool) {
 
 // compared is Compared for a conditional jump, instruction i.
 func (f *Func) compared(jump disasm.Inst, i int, taken bool) (larger, smaller Operand, ok bool) {
-	for range maxGuards {
-		if i == f.entry || len(f.preds[i]) != 1 {
-			break
-		}
-		i = int(f.preds[i][0])
-		in := f.inst(i)
-		if in == nil {
-			break
-		}
-		c, ok := in.Compare()
-		if !ok {
-			if !in.KeepsFlags() && !in.Selects() {
-				break
-			}
-			continue
-		}
-		high := uint64(1)<<(8*min(in.Size, 8)-1) + 1 // larger than 1 only as an unsigned number
-		more, known := jump.JumpsAfter(&c, in.Size, high, 1)
-		less, known2 := jump.JumpsAfter(&c, in.Size, 1, high)
-		if as, _ := jump.JumpsAfter(&c, in.Size, 2, 1); c.And || !known || !known2 || more == less || as != more {
-			break
-		}
-		operand := func(r arch.Reg, mem bool) Operand {
-			o := Operand{Reg: r, At: f.steps[i].Addr}
-			switch {
-			case mem:
-				o.Value = f.memory(i).resolve()
-			case r != arch.NoReg:
-				o.Value = f.Before(o.At, Reg(r))
-			default:
-				o.Value = newValue(o.At)
-				o.Value.Kind, o.Value.K = Const, c.Imm
-			}
-			return o
-		}
-		a, b := operand(c.A, c.MemA), operand(c.B, c.MemB)
-		if more == taken {
-			return a, b, true
-		}
-		return b, a, true
+	i, in, c, ok := f.flagsFrom(i)
+	if !ok {
+		return larger, smaller, false
 	}
-	return larger, smaller, false
+	high := uint64(1)<<(8*min(in.Size, 8)-1) + 1 // larger than 1 only as an unsigned number
+	more, known := jump.JumpsAfter(&c, in.Size, high, 1)
+	less, known2 := jump.JumpsAfter(&c, in.Size, 1, high)
+	if as, _ := jump.JumpsAfter(&c, in.Size, 2, 1); c.And || !known || !known2 || more == less || as != more {
+		return larger, smaller, false
+	}
+	operand := func(r arch.Reg, mem bool) Operand {
+		o := Operand{Reg: r, At: f.steps[i].Addr}
+		switch {
+		case mem:
+			o.Value = f.memory(i).resolve()
+		case r != arch.NoReg:
+			o.Value = f.Before(o.At, Reg(r))
+		default:
+			o.Value = newValue(o.At)
+			o.Value.Kind, o.Value.K = Const, c.Imm
+		}
+		return o
+	}
+	a, b := operand(c.A, c.MemA), operand(c.B, c.MemB)
+	if more == taken {
+		return a, b, true
+	}
+	return b, a, true
 }

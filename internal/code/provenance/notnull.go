@@ -180,6 +180,36 @@ func (f *Func) withZero(conditional disasm.Inst, i int) (v *tested, jumps [3]boo
 	if r, size, onZero, ok := conditional.TestsZero(); ok {
 		return &tested{f.Before(f.steps[i].Addr, Reg(r)), r, int(size)}, [3]bool{onZero, !onZero, !onZero}
 	}
+	i, in, c, ok := f.flagsFrom(i)
+	if !ok {
+		return nil, jumps
+	}
+	itself := c.And && c.A == c.B && c.A != arch.NoReg
+	zero := !c.And && c.B == arch.NoReg && !c.MemB && c.Imm == 0
+	if !itself && !zero {
+		return nil, jumps
+	}
+	size := in.Size
+	for n, a := range [...]uint64{0, 1, 1<<(8*min(size, 8)) - 1} {
+		b := uint64(0)
+		if itself {
+			b = a
+		}
+		if jumps[n], ok = conditional.JumpsAfter(&c, size, a, b); !ok {
+			return nil, jumps
+		}
+	}
+	v = &tested{size: int(size), reg: c.A}
+	if c.MemA {
+		v.value, v.reg = f.memory(i).resolve(), arch.NoReg
+	} else {
+		v.value = f.Before(f.steps[i].Addr, Reg(c.A))
+	}
+	return v, jumps
+}
+
+// flagsFrom is the comparison, instruction at, that set the flags which a conditional instruction i asks for, where one way leads there.
+func (f *Func) flagsFrom(i int) (at int, in *disasm.Inst, c disasm.Compare, ok bool) {
 	for range maxGuards {
 		if i == f.entry || len(f.preds[i]) != 1 {
 			break
@@ -189,37 +219,14 @@ func (f *Func) withZero(conditional disasm.Inst, i int) (v *tested, jumps [3]boo
 		if in == nil {
 			break
 		}
-		c, ok := in.Compare()
-		if !ok {
-			if !in.KeepsFlags() && !in.Selects() {
-				break
-			}
-			continue
+		if c, ok := in.Compare(); ok {
+			return i, in, c, true
 		}
-		itself := c.And && c.A == c.B && c.A != arch.NoReg
-		zero := !c.And && c.B == arch.NoReg && !c.MemB && c.Imm == 0
-		if !itself && !zero {
+		if !in.KeepsFlags() && !in.Selects() {
 			break
 		}
-		size := in.Size
-		for n, a := range [...]uint64{0, 1, 1<<(8*min(size, 8)) - 1} {
-			b := uint64(0)
-			if itself {
-				b = a
-			}
-			if jumps[n], ok = conditional.JumpsAfter(&c, size, a, b); !ok {
-				return nil, jumps
-			}
-		}
-		v := &tested{size: int(size), reg: c.A}
-		if c.MemA {
-			v.value, v.reg = f.memory(i).resolve(), arch.NoReg
-		} else {
-			v.value = f.Before(f.steps[i].Addr, Reg(c.A))
-		}
-		return v, jumps
 	}
-	return nil, jumps
+	return 0, nil, c, false
 }
 
 // again reports whether a value was read from the same place in memory as another.

@@ -97,20 +97,11 @@ func (c *crash) raisedAgain() string {
 	if physical+1 >= len(c.stack) {
 		return ""
 	}
-	s, sure := c.delivered(c.stack, physical)
-	return againBy(s, sure, c.Signal.OwnPID)
-}
-
-// againBy says where SIGABRT came from that a handler raised, from the signal that the handler got; "" if the process itself aborted. A handler that
-// does not ask for it is not told the sender, and one for which no signal is blocked leaves no trace of which one it got.
-func againBy(s reason.Signal, sure string, own int) string {
-	switch {
-	case sure == "":
-		return "raised by the handler of a signal that is not known"
-	case s.Number == sigABRT && s.HasInfo && s.PID > 0 && s.PID != own:
-		return "sent from outside; its handler raised it again"
+	if _, sure := c.delivered(c.stack, physical); sure != "" {
+		return "" // firstAbort has said what is known
 	}
-	return ""
+	// A handler that does not ask for it is not told the sender, and one for which no signal is blocked leaves no trace of which one it got.
+	return "raised by the handler of a signal that is not known"
 }
 
 // firstAbort is the verdict on a SIGABRT whose handler raised it again, or aborted, by how that came first: from another process, or by abort. It is empty if that

@@ -14,29 +14,6 @@ import (
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
-// TestAgainBy: a signal came from outside if another process is known to have sent it.
-func TestAgainBy(t *testing.T) {
-	const own, other = 7, 9
-	for _, c := range []struct {
-		name string
-		s    reason.Signal
-		sure string
-		want string
-	}{
-		{"another process", reason.Signal{Number: sigABRT, HasInfo: true, PID: other}, report.Certain, "sent from outside; its handler raised it again"},
-		{"the first process", reason.Signal{Number: sigABRT, HasInfo: true, PID: 1}, report.Certain, "sent from outside; its handler raised it again"},
-		{"the process itself", reason.Signal{Number: sigABRT, HasInfo: true, PID: own}, report.Certain, ""},
-		{"nobody", reason.Signal{Number: sigABRT, HasInfo: true}, report.Certain, ""},
-		{"by whom is not known", reason.Signal{Number: sigABRT, PID: other}, report.Likely, ""},
-		{"another signal", reason.Signal{Number: 15, HasInfo: true, PID: other}, report.Certain, ""},
-		{"nothing known", reason.Signal{}, "", "raised by the handler of a signal that is not known"},
-	} {
-		if got := againBy(c.s, c.sure, own); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-	}
-}
-
 // TestRaisedAgain: what else is on the stack of a handler that raises SIGABRT says that the program aborted.
 func TestRaisedAgain(t *testing.T) {
 	o := openCase(t, fixture.Get(t, "amd64-again-sent"))

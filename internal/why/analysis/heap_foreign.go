@@ -58,7 +58,10 @@ func (c *crash) foreign() []report.Cause {
 		c.holders(v, scanned)
 	}
 	var block *report.CauseBlock
-	text, confidence := v.reused()
+	text, confidence := c.unfilled(v) // first: the bytes of a link may look like text
+	if text == "" {
+		text, confidence = v.reused()
+	}
 	if text == "" {
 		if text, confidence = v.overrun(c); text != "" && !v.through {
 			block = c.causeBlock(report.BlockOverrun, v.before)
@@ -66,9 +69,6 @@ func (c *crash) foreign() []report.Cause {
 	}
 	if text == "" {
 		text, confidence = v.twoTypes()
-	}
-	if text == "" {
-		text, confidence = c.unfilled(v)
 	}
 	if text != "" && block == nil && !v.through {
 		block = c.causeBlock(report.BlockReused, v.block)

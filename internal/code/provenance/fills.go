@@ -63,9 +63,7 @@ func (f *Func) fills(i int, off int64, size int) bool {
 			if v := f.before(i, Reg(m.Base)); v.Kind == StackAddr {
 				at, ok = v.K+disp, true
 			}
-			in = f.inst(i) // tracing decodes others
-			ms = in.Mems()
-			m = &ms[n]
+			f.inst(i) // tracing decoded others into the place of this one
 		}
 		switch {
 		case !ok && m.Base == f.arch.SP:

@@ -101,53 +101,6 @@ func (g *Graph) AddRoot(name, value uint64, rank uint8) {
 	}
 }
 
-// Edges reads who points at whom and keeps it, if that fits.
-func (g *Graph) Edges(ctx context.Context) error {
-	left := min((g.limit-g.bytes()-4*g.nodes)/4, maxEdges)
-	if left < g.nodes/4 { // most objects are pointed at
-		return ErrLarge
-	}
-	at := make([]uint32, g.nodes+1)
-	var out edges
-	var err error
-	from, last := Node(0), None // at has the objects before from and itself
-	p := pairs{g: g, do: func(n, to Node) bool {
-		if n != from {
-			for ; from < n; from++ {
-				at[from+1] = uint32(out.n)
-			}
-			last = None
-		}
-		if to != n && to != last {
-			out.add(to)
-		}
-		last = to
-		return out.n <= left
-	}}
-	on := true
-	g.Each(windowSize, func(n Node, start uint64, b []byte) bool {
-		if n%(1<<16) == 0 && ctx.Err() != nil {
-			err = context.Cause(ctx)
-			return false
-		}
-		if !g.blind(n) {
-			on = p.whole(n, start, b)
-		}
-		return on
-	})
-	if err == nil && !(on && p.flush()) {
-		err = ErrLarge
-	}
-	if err != nil {
-		return err
-	}
-	for ; int(from) < g.nodes; from++ {
-		at[from+1] = uint32(out.n)
-	}
-	g.outAt, g.out = at, out
-	return nil
-}
-
 // bytes is how much memory the graph takes.
 func (g *Graph) bytes() int {
 	n := 2*len(g.sizes) + 2*len(g.Kinds) + 4*len(g.outAt) + 4*len(g.out.pieces)<<pieceBits + 24*len(g.Roots) + 8*len(g.seen) + 4*len(g.parent) + 4*len(g.from) + 2*len(g.short) +

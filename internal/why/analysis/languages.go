@@ -182,7 +182,7 @@ func (c *crash) shown(ctx context.Context) shown {
 		if c.naming != nil {
 			n := c.naming
 			kept, calls := n.keepsCalls, n.languageCalls
-			n.keepsCalls, n.languageCalls = true, nil
+			n.keepsCalls, n.languageCalls, n.interrupted = true, nil, c.verdict().kind == report.CrashSignal
 			out.frame, out.warnings = n.addLanguageCalls(ctx, &out.thread, c.walked, c.frame())
 			out.calls, n.keepsCalls, n.languageCalls = n.languageCalls, kept, calls
 		}
@@ -276,7 +276,7 @@ func (in *naming) addCalls(t *report.Thread, frames []*unwind.Frame, list []task
 			moved = first
 			crash = -1 // also where the native frames between have no names, and one that called all this was taken for the place
 		}
-		if crash >= 0 && crash < len(t.Frames) && len(out) > first && !ended && inStretch(&t.Frames[crash], st) {
+		if crash >= 0 && crash < len(t.Frames) && len(out) > first && !ended && (inStretch(&t.Frames[crash], st) || in.interrupted && interpreting(t.Frames[crash:], st)) {
 			moved = first
 			crash = -1
 		}
@@ -312,6 +312,17 @@ func callAt(calls []*tasks.Call, i int) *tasks.Call {
 // place. If the frame is the innermost one, the interpreter itself failed, unless it is code that was compiled for the call.
 func inStretch(f *report.Frame, st *tasks.Stretch) bool {
 	return (f.Physical > 0 || compiledFor(f, st)) && f.Physical >= st.From && f.Physical < st.To
+}
+
+// interpreting reports whether frames begin with those of an interpreter alone that executes the innermost call of a stretch: it did not fail where a signal from
+// outside happened to meet it, and the call says more.
+func interpreting(frames []report.Frame, st *tasks.Stretch) bool {
+	i := slices.IndexFunc(frames, func(f report.Frame) bool { return f.Physical >= st.From })
+	if i < 0 || frames[i].Module == "" {
+		return false
+	}
+	module := frames[i].Module
+	return !slices.ContainsFunc(frames[:i], func(f report.Frame) bool { return f.Module != module || f.Language != "" })
 }
 
 // compiledFor reports whether a frame is code of no module that a runtime's compiler made of the innermost call of a stretch.

@@ -36,6 +36,40 @@ func TestPlaceInStretch(t *testing.T) {
 	}
 }
 
+// TestPlaceInterrupted: a signal from outside that meets an interpreter meets the call that this executes; one that meets something else does not, and what
+// failed in the interpreter did.
+func TestPlaceInterrupted(t *testing.T) {
+	const perl, other = "/usr/bin/perl", "/usr/lib/x/List/Util.so"
+	for _, c := range []struct {
+		name        string
+		interrupted bool
+		frames      []report.Frame
+		at, from    int
+		want        string
+	}{
+		{"its innermost function", true, []report.Frame{{Function: "eval", Module: perl}, {Function: "main", Module: perl}}, 0, 0, "doom"},
+		{"functions that it calls", true, []report.Frame{{Function: "hash", Module: perl}, {Function: "sort", Module: perl}, {Function: "eval", Module: perl}}, 0, 2, "doom"},
+		{"functions that helpers called", true, []report.Frame{{Function: "read", Module: "/lib/libc.so.6"}, {Function: "sort", Module: perl}, {Function: "eval", Module: perl}}, 1, 2, "doom"},
+		{"a fault", false, []report.Frame{{Function: "hash", Module: perl}, {Function: "eval", Module: perl}}, 0, 1, "hash"},
+		{"an extension", true, []report.Frame{{Function: "sum", Module: other}, {Function: "eval", Module: perl}}, 0, 1, "sum"},
+		{"an extension that calls it", true, []report.Frame{{Function: "hash", Module: perl}, {Function: "sum", Module: other}, {Function: "eval", Module: perl}}, 0, 2, "hash"},
+		{"another language's call", true, []report.Frame{{Function: "f", Module: perl, Language: "lua"}, {Function: "eval", Module: perl}}, 0, 1, "f"},
+		{"no module", true, []report.Frame{{Function: "hash"}, {Function: "eval"}}, 0, 1, "hash"},
+		{"no frame of it", true, []report.Frame{{Function: "hash", Module: perl}}, 0, 1, "hash"},
+	} {
+		walked := []*unwind.Frame{{}, {}, {}}[:max(len(c.frames), c.from)]
+		for i := range c.frames {
+			c.frames[i].Physical = i
+		}
+		thread := report.Thread{Crashed: true, Frames: c.frames}
+		in := &naming{question: &question{Engine: &Engine{}, opts: Options{Locals: LocalsNone}}, interrupted: c.interrupted}
+		moved := in.addCalls(&thread, walked, []tasks.Stretch{{From: c.from, To: c.from, Calls: []tasks.Call{{Language: "perl", Function: "doom"}}}}, "perl", &c.at)
+		if got := thread.Frames[*moved].Function; got != c.want {
+			t.Errorf("%s: the place is %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
 // TestPlaceCompiled: the innermost frame is the call's if it is code of no module that the runtime's compiler made of it.
 func TestPlaceCompiled(t *testing.T) {
 	for _, c := range []struct {

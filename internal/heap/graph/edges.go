@@ -37,12 +37,14 @@ func (e *edges) at(i uint32) Node { return e.pieces[i>>pieceBits][i&pieceMask] }
 const (
 	perShare   = 1 << 12 // objects whose edges are read by one
 	perCount   = 1 << 12 // edges that are counted together
+	perFull    = 1 << 16 // edges of a share in one piece
 	maxReaders = 16
 )
 
 // A share are the edges of some objects, one after the other.
 type share struct {
 	from, to Node
+	full     [][]Node // pieces of those of large objects, which are before out
 	out      []Node
 	err      error
 	done     chan struct{}
@@ -66,7 +68,7 @@ func (g *Graph) Edges(ctx context.Context) error {
 	var total atomic.Int64
 	for range readers {
 		go func() {
-			w := reader{g: g, total: &total, most: int64(left)}
+			w := reader{pairs: pairs{g: g}, window: window{mem: g.mem}, total: &total, most: int64(left)}
 			for s := range shares {
 				if fault := mmapfile.Guard(func() { s.err = w.read(ctx, s, at) }); fault != nil {
 					s.err = fault
@@ -97,6 +99,10 @@ func (g *Graph) Edges(ctx context.Context) error {
 				cancel(err)
 				continue
 			}
+			for i, list := range s.full {
+				out.add(list)
+				s.full[i] = nil
+			}
 			out.add(s.out)
 			select {
 			case used <- s.out[:0]:
@@ -120,9 +126,10 @@ func (g *Graph) Edges(ctx context.Context) error {
 
 // A reader reads edges. It is used by one goroutine.
 type reader struct {
-	g     *Graph
-	total *atomic.Int64 // edges that all readers have
-	most  int64
+	pairs
+	window window
+	total  *atomic.Int64 // edges that all readers have
+	most   int64
 }
 
 // read reads the edges of a share, and counts those of each of its objects.
@@ -132,9 +139,13 @@ func (w *reader) read(ctx context.Context, s *share, counts []uint32) (err error
 	few := func() bool {
 		n := len(s.out) - counted
 		counted = len(s.out)
+		if len(s.out) >= perFull {
+			s.full = append(s.full, s.out)
+			s.out, counted = make([]Node, 0, perFull+perCount), 0
+		}
 		return w.total.Add(int64(n)) <= w.most
 	}
-	p := pairs{g: w.g, do: func(n, to Node) bool {
+	w.do = func(n, to Node) bool {
 		if n != from {
 			from, last = n, None
 		}
@@ -144,17 +155,17 @@ func (w *reader) read(ctx context.Context, s *share, counts []uint32) (err error
 		}
 		last = to
 		return len(s.out)-counted < perCount || few()
-	}}
+	}
 	on := true
-	w.g.each(s.from, s.to, windowSize, func(n Node, start uint64, b []byte) bool {
+	w.g.each(&w.window, s.from, s.to, windowSize, func(n Node, start uint64, b []byte) bool {
 		if n%(1<<10) == 0 && ctx.Err() != nil {
 			err = context.Cause(ctx)
 			return false
 		}
-		on = p.whole(n, start, b)
+		on = w.whole(n, start, b)
 		return on
 	})
-	if err == nil && !(on && p.flush() && few()) {
+	if err == nil && !(on && w.flush() && few()) {
 		err = ErrLarge
 	}
 	return err

@@ -72,3 +72,36 @@ func TestEdgesWithin(t *testing.T) {
 		t.Errorf("called off: %v", err)
 	}
 }
+
+// TestEdgesOfLarge: an object may point at more than one reader keeps in one piece.
+func TestEdgesOfLarge(t *testing.T) {
+	const base, n, words = 0x100000, 4, 3*perFull + 5
+	m := &memory{base, make([]byte, 32*n+8*words)}
+	blocks := []block{{base, 8 * words}}
+	for i := range uint64(n) {
+		blocks = append(blocks, block{base + 8*words + 32*i, 32})
+	}
+	for i := range uint64(words) {
+		m.put(base+8*i, base+8*words+32*(i%n))
+	}
+	m.put(base+8*words+32, base)
+	g := build(m, [][2]uint64{{base, base + uint64(len(m.data))}}, blocks, 1<<28)
+	if err := g.Edges(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	i := 0
+	g.Out(0, func(to Node) bool {
+		if want := Node(1 + i%n); to != want {
+			t.Fatalf("word %d leads to object %d, want %d", i, to, want)
+		}
+		i++
+		return true
+	})
+	if i != words {
+		t.Errorf("%d of %d", i, words)
+	}
+	g.Out(2, func(to Node) bool { i++; return to == 0 })
+	if i != words+1 {
+		t.Error("what the object behind it points at is lost")
+	}
+}

@@ -123,6 +123,7 @@ func (b *Builder) Counted() (again bool) {
 	g.sizes, g.large = make([]uint16, g.nodes), map[Node]uint64{}
 	again = !b.first.sizes(g)
 	b.first = inOrder{} // what it takes is free for the kinds
+	collect(2 * g.nodes)
 	g.Kinds = make([]Kind, g.nodes)
 	b.second = true
 	return again
@@ -219,12 +220,11 @@ func counts(skips, at uint64, yield func(off int, to Node) bool) func(off int, t
 // Each calls yield for each object by address, with its memory, as much of it as is there, up to most bytes: yield must not keep it. It ends when
 // yield returns false.
 func (g *Graph) Each(most int, yield func(n Node, start uint64, b []byte) bool) {
-	g.each(0, Node(g.nodes), most, yield)
+	g.each(&window{mem: g.mem}, 0, Node(g.nodes), most, yield)
 }
 
-// each is Each from an object to before another. Several may be at work at once.
-func (g *Graph) each(from, to Node, most int, yield func(n Node, start uint64, b []byte) bool) {
-	w := window{mem: g.mem}
+// each is Each from an object to before another, read through a window. Several may be at work at once, with windows of their own.
+func (g *Graph) each(w *window, from, to Node, most int, yield func(n Node, start uint64, b []byte) bool) {
 	var p places
 	for n := from; n < to; n++ {
 		start := p.start(&g.index, n)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/bits"
+	"runtime"
 )
 
 const (
@@ -197,6 +198,7 @@ func (g *Graph) Reach(ctx context.Context) error {
 	room := g.limit - g.bytes() - g.nodes/4
 	if freed := 4*len(g.outAt) + 4*len(g.out.pieces)<<pieceBits; room < 8*g.nodes && room+freed >= 8*g.nodes {
 		g.outAt, g.out, room = nil, edges{}, room+freed // ways are worth more, and to read objects again takes only time
+		collect(freed)
 	}
 	g.ways(room)
 	var now, next Frontier
@@ -239,6 +241,14 @@ func (g *Graph) Reach(ctx context.Context) error {
 		if rank == ranks {
 			return nil
 		}
+	}
+}
+
+// collect returns memory that was dropped, if that is much, before more is asked for: else both are there for a while.
+func collect(dropped int) {
+	const much = 32 << 20
+	if dropped > much {
+		runtime.GC()
 	}
 }
 

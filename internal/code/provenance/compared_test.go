@@ -119,6 +119,12 @@ func TestCompared(t *testing.T) {
 			73 01 # 8 jae 11
 			c3 # 10 ret
 			c3 # 11 ret`, 11, ""},
+		{"compared on the first of two ways to the jump", `
+			48 39 df # 0 cmp rdi,rbx
+			73 01 # 3 jae 6
+			c3 # 5 ret
+			85 f6 # 6 test esi,esi
+			eb f9 # 8 jmp 3`, 6, ""},
 		{"by parity", `
 			48 39 df # 0 cmp rdi,rbx
 			7a 01 # 3 jp 6

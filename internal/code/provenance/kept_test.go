@@ -133,6 +133,9 @@ func TestSavedAt(t *testing.T) {
 			51 # 0 push rcx
 			59 # 1 pop rcx
 			c3 # 2 ret`, 1, nil},
+		{"compared with what was saved", save + `
+			48 39 4c 24 f8 # 5 cmp [rsp-8],rcx
+			c3 # 10 ret`, 10, []int64{-16}},
 		{"by a copy", `
 			48 89 ca # 0 mov rdx,rcx
 			48 89 54 24 f8 # 3 mov [rsp-8],rdx
@@ -169,10 +172,10 @@ func TestSavedAt(t *testing.T) {
 // TestSavedAtCall: behind a call nothing is stored before anything else, nor where code can no longer be read.
 func TestSavedAtCall(t *testing.T) {
 	f := function(t, arch.AMD64, `
-		e8 00 10 00 00 # 0 call out
-		48 89 5c 24 08 # 5 mov [rsp+8],rbx
-		c3 # 10 ret`)
-	if got := f.SavedAt(base+10, arch.RBX); got != nil {
+		ff d0 # 0 call rax
+		48 89 5c 24 08 # 2 mov [rsp+8],rbx
+		c3 # 7 ret`)
+	if got := f.SavedAt(base+7, arch.RBX); got != nil {
 		t.Errorf("behind a call: %v", got)
 	}
 	f = function(t, arch.AMD64, `

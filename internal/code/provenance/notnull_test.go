@@ -481,6 +481,13 @@ func TestNotNull(t *testing.T) {
 			48 85 ff # 9 test rdi,rdi
 			75 f2 # 12 jne 0
 			c3 # 14 ret`, "[again+8]8 | rdi"},
+		{"compared too far away", Reg(arch.RDI), 0, `
+			48 8b 7f 08 # 0 mov rdi,[rdi+0x8]
+			48 85 ff # 4 test rdi,rdi
+			75 01 # 7 jne a
+			c3 # 9 ret
+			` + strings.Repeat("90 ", maxGuards+6) + `
+			eb ae # 80 jmp 0`, "[again+8]8 | rdi"},
 		{"a member of another, as far from it as what is kept in the frame", Reg(arch.RDI), 1, `
 			57 # 0 push rdi
 			80 3f 00 # 1 cmp [rdi],0x0

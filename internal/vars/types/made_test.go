@@ -68,6 +68,7 @@ func TestQualifiedArrays(t *testing.T) {
 		{pointerTo(fixed(arrayOf(fixed(pointerTo(fixed(char))), 5))), "const char * const (*)[5]"},
 		{fixed(referenceTo(num)), "int & const"},
 		{pointerTo(arrayOf(num, 2)), "int (*)[2]"},
+		{pointerTo(arrayOf(pointerTo(num), 2)), "int * (*)[2]"},
 		{pointerTo(arrayOf(arrayOf(num, 3), 2)), "int (*)[2][3]"},
 		{typed(dwarf.TagVolatileType, "", fixed(num)), "const volatile int"},
 	} {

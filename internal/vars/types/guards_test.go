@@ -64,6 +64,11 @@ func TestManyMethods(t *testing.T) {
 	if n := len(typ.Methods("")); n != maxMethods+1 {
 		t.Errorf("%d of any name", n)
 	}
+	alone := structure("alone", sized(8), die(dwarf.TagSubprogram, "get"))
+	beside := typeOf(t, dwarf.LangCPlus14, structure("holder", sized(8)), die(dwarf.TagNamespace, "n", alone, die(dwarf.TagSubprogram, "free")))
+	if n := len(beside.set.At(dwarf.DIE{Unit: beside.Ref.Unit, Off: alone.off}).Methods("")); n != 1 {
+		t.Errorf("%d with those beside the class", n)
+	}
 	if m := typ.set.MemberPointer(typ, typ, 8); m.Tag != dwarf.TagPtrToMemberType || m.Whole() != 8 || m.Target() != typ || m.Methods("") != nil {
 		t.Errorf("%+v", m)
 	}

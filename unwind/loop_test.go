@@ -108,6 +108,40 @@ func TestWalkMore(t *testing.T) {
 	}
 }
 
+// TestWalkMoreEnded: nobody is asked again for the caller of the only frame.
+func TestWalkMoreEnded(t *testing.T) {
+	asked := 0
+	w := mustWalker(newProc(0x1000, stackBase, 5), nil, stepper("bottom", 1, func(in, out *unwind.Frame) unwind.Status {
+		asked++
+		return unwind.StatusStackBottom
+	}))
+	s, err := w.WalkStack(unwind.NullThread)
+	if err != nil || len(s.Frames) != 1 || s.Frames[0].Verified() {
+		t.Fatalf("%d frames, %v", len(s.Frames), err)
+	}
+	if err := w.WalkMore(t.Context(), s, 1); err != nil || asked != 1 || s.End != unwind.EndBottom {
+		t.Errorf("asked %d times, %v, %v", asked, s.End, err)
+	}
+}
+
+// TestFirstRegister: the register with the number 0 is as known in frames that keep all as in others.
+func TestFirstRegister(t *testing.T) {
+	const frames = 300
+	w := mustWalker(deepStack(frames, 16, 0x400500), nil, stepper("fp", 1, func(in, out *unwind.Frame) unwind.Status {
+		out.SetReg(arch.RAX, in.FP(), unwind.Location{Kind: unwind.LocAddress, Addr: in.FP()})
+		return byFP(in, out)
+	}))
+	s, err := w.WalkStack(unwind.NullThread)
+	if err != nil || len(s.Frames) != frames {
+		t.Fatalf("%d frames, %v", len(s.Frames), err)
+	}
+	for i, f := range s.Frames[1:] {
+		if v, _, ok := f.Reg(arch.RAX); !ok || v != s.Frames[i].FP() {
+			t.Fatalf("frame %d: %#x %v", i+1, v, ok)
+		}
+	}
+}
+
 // TestWalkMoreRefuses: what cannot be gone on with stays as it is, and says why.
 func TestWalkMoreRefuses(t *testing.T) {
 	w := mustWalker(deepStack(50, 16, 0x400500), nil, stepper("fp", 1, byFP))

@@ -117,12 +117,10 @@ func (st *stepState) forget(n int, unchanging bool) {
 		st.block, st.changes = nil, nil
 	}
 	for i := range st.refusals {
-		r := &st.refusals[i]
-		if unchanging || r.at == 0 && len(r.steppers) == 0 {
-			continue
+		if r := &st.refusals[i]; !unchanging && len(r.steppers) > 0 {
+			clear(r.steppers)
+			*r = refusals{steppers: r.steppers[:0]}
 		}
-		clear(r.steppers)
-		*r = refusals{steppers: r.steppers[:0]}
 	}
 	st.second, st.secondChanges = nil, nil
 }
@@ -288,7 +286,7 @@ func (w *Walker) accept(st *stepState, s FrameStepper, in, out *Frame) {
 	}
 	if out.trace != nil {
 		out.trace.notes = nil
-		out.trace.explain = out.trace.explain && w.traces()
+		out.trace.explain = w.traces()
 	}
 	out.flags |= flagAccepted
 }

@@ -191,7 +191,7 @@ func (o *options) pkg(root string, t target) ([]verdict, error) {
 		return nil, err
 	}
 	list := o.choose(s.mutants)
-	if stale := o.reasons.stale(t.dir); len(stale) > 0 {
+	if stale := o.reasons.stale(t.dir, o.asked(s.mutants)); len(stale) > 0 {
 		return nil, fmt.Errorf("equivalent.txt has reasons for mutants that do not exist: %q", stale)
 	}
 	prepared := time.Since(start)
@@ -222,7 +222,7 @@ func (o *options) choose(mutants []*mutant) []verdict {
 	for _, m := range mutants {
 		v := verdict{mutant: *m, Nth: nth[m.key()], Reason: o.reasons.of(m)}
 		nth[m.key()]++
-		if o.files != nil && !o.files.MatchString(filepath.Base(m.File)) {
+		if !o.chosen(m) {
 			continue
 		}
 		if o.only == nil || o.only[fmt.Sprint(v.key(), v.Nth)] {
@@ -235,6 +235,23 @@ func (o *options) choose(mutants []*mutant) []verdict {
 		slices.SortFunc(list, func(a, b verdict) int { return a.ID - b.ID })
 	}
 	return list
+}
+
+// chosen reports whether a mutant is of a source file to test.
+func (o *options) chosen(m *mutant) bool {
+	return o.files == nil || o.files.MatchString(filepath.Base(m.File))
+}
+
+// asked reports whether a function is in the source files to test: work on one file is not
+// stopped by what another lacks.
+func (o *options) asked(mutants []*mutant) func(fn string) bool {
+	funcs := map[string]bool{}
+	for _, m := range mutants {
+		if o.chosen(m) {
+			funcs[m.Func] = true
+		}
+	}
+	return func(fn string) bool { return o.files == nil || funcs[fn] }
 }
 
 // tryAll tests the mutants as long as there is time. It returns those that were tested.

@@ -106,6 +106,25 @@ func TestStaleReasons(t *testing.T) {
 	}
 }
 
+// TestReasonsOfOtherFiles: where only some files are tested, no reason of another file is missed.
+func TestReasonsOfOtherFiles(t *testing.T) {
+	one, two := &mutant{Dir: "p", File: "p/one.go", Func: "F"}, &mutant{Dir: "p", File: "p/two.go", Func: "G"}
+	const text = "= Gone.\np\tF\ttrue\tx\np\tG\ttrue\tx\np\tH\ttrue\tx\nq\tF\ttrue\tx\n"
+	for pattern, want := range map[string]string{"": "F G H", "one": "F", "^two": "G", "none": ""} {
+		o := options{}
+		if pattern != "" {
+			o.files = regexp.MustCompile(pattern)
+		}
+		var got []string
+		for _, key := range reasonsOf(t, text).stale("p", o.asked([]*mutant{one, two})) {
+			got = append(got, strings.Split(key, "\t")[1])
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %q are missing, want %q", pattern, got, want)
+		}
+	}
+}
+
 func TestReadReasons(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\tf\ttrue\tx\n":                           ":1: need a line",

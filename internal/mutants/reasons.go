@@ -55,12 +55,15 @@ func (r *reasons) of(m *mutant) string {
 	return why
 }
 
-// stale returns the reasons for mutants of a package that no longer exist.
-func (r *reasons) stale(dir string) []string {
+// stale returns the reasons for mutants of a package that no longer exist. Only those of
+// functions that are asked for count.
+func (r *reasons) stale(dir string, asked func(fn string) bool) []string {
 	var out []string
 	for key := range r.why {
-		if strings.HasPrefix(key, dir+"\t") && !r.used[key] {
-			out = append(out, key)
+		if rest, ok := strings.CutPrefix(key, dir+"\t"); ok && !r.used[key] {
+			if fn, _, _ := strings.Cut(rest, "\t"); asked(fn) {
+				out = append(out, key)
+			}
 		}
 	}
 	slices.Sort(out)

@@ -50,7 +50,7 @@ type Arch struct {
 	RedZone int
 	// PCAlign is the alignment of instructions, in bytes.
 	PCAlign int
-	// CodeMask, if not zero, has the bits of a code pointer that are not part of the
+	// CodeMask has the bits of a code pointer that are not part of the
 	// address (pointer authentication, Thumb). A dump may provide a more precise mask.
 	CodeMask Address
 	// StackBias is how far SP is below the stack's actual address, in bytes: 2047 on 64-bit
@@ -165,11 +165,7 @@ func (a *Arch) Truncate(v uint64) uint64 {
 
 // CodeAddress strips from a code pointer the bits that are not part of the address.
 func (a *Arch) CodeAddress(v Address) Address {
-	v = a.Truncate(v)
-	if a.CodeMask != 0 {
-		v &^= a.CodeMask
-	}
-	return v
+	return a.Truncate(v) &^ a.CodeMask
 }
 
 // Word decodes a's word from the start of b, which must hold WordSize bytes.

@@ -18,8 +18,10 @@ func TestAMD64Numbering(t *testing.T) {
 	if _, ok := AMD64.FromDWARF(1 << 40); ok {
 		t.Error("an absurd DWARF register number was accepted")
 	}
-	if r, ok := AMD64.RegByName("r12"); !ok || r != R12 {
-		t.Errorf("RegByName(r12) = %v, %v", r, ok)
+	for name, want := range map[string]Reg{"r12": R12, "rax": RAX} { // which is the first
+		if r, ok := AMD64.RegByName(name); !ok || r != want {
+			t.Errorf("RegByName(%s) = %v, %v", name, r, ok)
+		}
 	}
 	if n := AMD64.RegName(NoReg); n != "?" {
 		t.Errorf("NoReg is named %q", n)

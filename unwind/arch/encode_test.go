@@ -22,9 +22,23 @@ func TestEncodeGRegSet(t *testing.T) {
 			t.Errorf("%s: %v becomes %v (%v)", a.Name, s, again, err)
 		}
 	}
-	none := AMD64.EncodeGRegSet(new(RegSet))
-	if at := 15 * 8; !bytes.Equal(none[at:at+8], bytes.Repeat([]byte{0xff}, 8)) {
-		t.Errorf("no registers are in system call %x", none[at:at+8])
+	calls := map[*Arch]string{AMD64: "orig_rax", X32: "orig_rax", X86: "orig_eax", ARM: "orig_r0"}
+	for i := range abis {
+		a := abis[i].arch
+		none := a.EncodeGRegSet(new(RegSet))
+		for r := range Reg(a.NumRegs()) {
+			off, size, ok := a.GRegOffset(r)
+			if !ok {
+				continue
+			}
+			want := make([]byte, size)
+			if a.RegName(r) == calls[a] {
+				want = bytes.Repeat([]byte{0xff}, size)
+			}
+			if got := none[off : off+size]; !bytes.Equal(got, want) {
+				t.Errorf("%s: %s of no registers is %x", a.Name, a.RegName(r), got)
+			}
+		}
 	}
 }
 

@@ -66,7 +66,7 @@ func (a *Arch) EncodeGRegSet(s *RegSet) []byte {
 	block := make([]byte, a.gregSize)
 	for _, f := range a.tables().gregs {
 		v, ok := s.Get(f.reg)
-		if !ok && (f.reg == OrigRAX && a.Family == FamilyX86 && a.RegSize == 8 || f.reg == OrigEAX && a == X86 || f.reg == ARMOrigR0 && a == ARM) {
+		if !ok && (f.reg == OrigRAX && a.Family == FamilyX86 || f.reg == OrigEAX && a == X86 || f.reg == ARMOrigR0 && a == ARM) {
 			v = ^uint64(0)
 		}
 		switch f.size {

@@ -62,11 +62,10 @@ func GoABI(a *arch.Arch, registers bool) ABI {
 	if !registers {
 		return abi
 	}
-	named := func(names ...string) {
+	named := func(names ...string) { // all are registers of a
 		for _, n := range names {
-			if r, ok := a.RegByName(n); ok {
-				abi.Args = append(abi.Args, r)
-			}
+			r, _ := a.RegByName(n)
+			abi.Args = append(abi.Args, r)
 		}
 	}
 	run := func(prefix string, from, to int) {

@@ -159,6 +159,21 @@ func TestRestarts(t *testing.T) {
 		c3 # ret
 		48 8b 40 08 # M: mov rax,[rax+8]
 		eb ee # jmp start`, Join},
+		"the call alone": {`
+		49 3b 66 10 # cmp rsp,[r14+16]
+		76 05 # jbe L
+		48 8b 58 08 # mov rbx,[rax+8]
+		c3 # ret
+		e8 00 10 00 00 # L: call out
+		eb ee # jmp start`, Entry},
+		"as far behind a call as is looked at": {`
+		49 3b 66 10 # cmp rsp,[r14+16]
+		76 05 # jbe L
+		48 8b 58 08 # mov rbx,[rax+8]
+		c3 # ret
+		e8 00 10 00 00 # L: call out
+		` + strings.Repeat("90 ", maxReload-1) + `
+		eb c7 # jmp start`, Entry},
 		"far behind a call": {`
 		49 3b 66 10 # cmp rsp,[r14+16]
 		76 05 # jbe L
@@ -180,6 +195,50 @@ func TestRestarts(t *testing.T) {
 			if v := f.Before(base+6, Reg(arch.RAX)); v.Kind != kind {
 				t.Errorf("%s, restarts %v: %v, want %v", name, restarts, v.Kind, kind)
 			}
+		}
+	}
+}
+
+// TestRestartsAtCall: a function may begin with the call, and where there is none it goes round.
+func TestRestartsAtCall(t *testing.T) {
+	for code, want := range map[string]Kind{
+		"e8 fb 0f 00 00 # call elsewhere\n48 89 d0 # mov rax,rdx\neb f6 # jmp start": Entry,
+		"90 # nop\n48 89 d0 # mov rax,rdx\neb fa # jmp start":                        Join,
+	} {
+		f := function(t, arch.AMD64, code)
+		f = New(arch.AMD64, GoABI(arch.AMD64, true), f.code, f.start, 0)
+		if v := f.Before(base, Reg(arch.RAX)); v.Kind != want {
+			t.Errorf("%s: %v, want %v", code, v.Kind, want)
+		}
+	}
+}
+
+// A fading is code of which one address can be read only so often.
+type fading struct {
+	fakeCode
+	at   uint64
+	left int
+}
+
+func (c *fading) CodeAt(addr uint64) []byte {
+	if addr == c.at {
+		if c.left--; c.left < 0 {
+			return nil
+		}
+	}
+	return c.fakeCode.CodeAt(addr)
+}
+
+// TestRestartsLost: code that can no longer be read between a call and the jump to the start may be anything.
+func TestRestartsLost(t *testing.T) {
+	raw := function(t, arch.AMD64, "48 39 df # 0 cmp rdi,rbx\n73 08 # 3 jae 13\ne8 00 10 00 00 # 5 call out\n90 # 10 nop\neb f3 # 11 jmp 0\nc3 # 13 ret").code.(fakeCode)
+	for left, want := range []Kind{Join, Join, Entry} { // it is read to be followed, and once more
+		f := New(arch.AMD64, GoABI(arch.AMD64, true), &fading{raw, base + 10, left}, base, base+14)
+		if f == nil {
+			t.Fatal("the code cannot be followed")
+		}
+		if v := f.Before(base, Reg(arch.RAX)); v.Kind != want {
+			t.Errorf("read %d times: %v, want %v", left, v.Kind, want)
 		}
 	}
 }

@@ -46,10 +46,10 @@ func (f *Func) compared(jump disasm.Inst, i int, taken bool) (larger, smaller Op
 	if !ok {
 		return larger, smaller, false
 	}
-	high := uint64(1)<<(8*min(in.Size, 8)-1) + 1 // larger than 1 only as an unsigned number
-	more, known := jump.JumpsAfter(&c, in.Size, high, 1)
-	less, known2 := jump.JumpsAfter(&c, in.Size, 1, high)
-	if as, _ := jump.JumpsAfter(&c, in.Size, 2, 1); c.And || !known || !known2 || more == less || as != more {
+	const high = ^uint64(0) // larger than 1 only as an unsigned number
+	more, _ := jump.JumpsAfter(&c, in.Size, high, 1)
+	less, _ := jump.JumpsAfter(&c, in.Size, 1, high)
+	if as, _ := jump.JumpsAfter(&c, in.Size, 2, 1); more == less || as != more { // also for test, and for conditions that are not told
 		return larger, smaller, false
 	}
 	operand := func(r arch.Reg, mem bool) Operand {

@@ -15,6 +15,7 @@ func TestCompared(t *testing.T) {
 		}
 		return fmt.Sprint(o.Value.Kind, o.Value.K)
 	}
+	held := func(f *Func, o Operand) bool { return o.Reg == arch.NoReg || o.Value == f.Before(o.At, Reg(o.Reg)) }
 	for _, c := range []struct {
 		name, code string
 		at         uint64
@@ -74,15 +75,90 @@ func TestCompared(t *testing.T) {
 			c3 # 5 ret
 			e8 00 00 00 00 # 6 call 11
 			c3 # 11 ret`, 11, ""},
+		{"no instruction", `
+			48 39 df # 0 cmp rdi,rbx
+			73 02 # 3 jae 7
+			c3 # 5 ret
+			c3 # 6 ret
+			90 # 7 nop
+			90 # 8 nop
+			90 # 9 nop
+			48 89 c8 # 10 mov rax,rcx
+			c3 # 13 ret`, 12, ""},
+		{"unknown jumps", `
+			53 # 0 push rbx
+			48 39 df # 1 cmp rdi,rbx
+			73 02 # 4 jae 8
+			ff e2 # 6 jmp rdx
+			5b # 8 pop rbx
+			c3 # 9 ret`, 8, ""},
+		{"where the function begins", `
+			48 39 df # 0 cmp rdi,rbx
+			73 fb # 3 jae 0
+			c3 # 5 ret`, 0, ""},
+		{"both ways lead there", `
+			48 39 df # 0 cmp rdi,rbx
+			72 06 # 3 jb 11
+			48 39 d6 # 5 cmp rsi,rdx
+			73 00 # 8 jae 10
+			90 # 10 nop
+			c3 # 11 ret`, 10, ""},
+		{"flags of the caller", `
+			73 01 # 0 jae 3
+			c3 # 2 ret
+			c3 # 3 ret`, 3, ""},
+		{"flags of the caller, or of the round before", `
+			73 05 # 0 jae 7
+			48 39 df # 2 cmp rdi,rbx
+			eb f9 # 5 jmp 0
+			c3 # 7 ret`, 7, ""},
+		{"compared on one of two ways to the jump", `
+			48 85 f6 # 0 test rsi,rsi
+			74 03 # 3 je 8
+			48 39 df # 5 cmp rdi,rbx
+			73 01 # 8 jae 11
+			c3 # 10 ret
+			c3 # 11 ret`, 11, ""},
+		{"compared on the first of two ways to the jump", `
+			48 39 df # 0 cmp rdi,rbx
+			73 01 # 3 jae 6
+			c3 # 5 ret
+			85 f6 # 6 test esi,esi
+			eb f9 # 8 jmp 3`, 6, ""},
+		{"by parity", `
+			48 39 df # 0 cmp rdi,rbx
+			7a 01 # 3 jp 6
+			c3 # 5 ret
+			c3 # 6 ret`, 6, ""},
+		{"only the sign of the difference", `
+			48 39 df # 0 cmp rdi,rbx
+			78 01 # 3 js 6
+			c3 # 5 ret
+			c3 # 6 ret`, 6, ""},
 	} {
 		f := function(t, arch.AMD64, c.code)
 		larger, smaller, ok := f.Compared(base + c.at)
 		got := ""
 		if ok {
 			got = name(larger) + " " + name(smaller)
+			if !held(f, larger) || !held(f, smaller) || larger.At != smaller.At {
+				t.Errorf("%s: %+v, %+v", c.name, larger, smaller)
+			}
 		}
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestComparedLost: code that can no longer be read compared nothing.
+func TestComparedLost(t *testing.T) {
+	const code = "48 39 df # 0 cmp rdi,rbx\n73 01 # 3 jae 6\nc3 # 5 ret\n90 # 6 nop\nc3 # 7 ret"
+	for _, gone := range []uint64{0, 3, 6} {
+		f := function(t, arch.AMD64, code)
+		reread(f).gone = base + gone
+		if larger, smaller, ok := f.Compared(base + 7); ok {
+			t.Errorf("without the code at %d: %+v, %+v", gone, larger, smaller)
 		}
 	}
 }

@@ -1,9 +1,6 @@
 package provenance
 
-import (
-	"github.com/corewalk/corewalk/internal/code/disasm"
-	"github.com/corewalk/corewalk/unwind/arch"
-)
+import "github.com/corewalk/corewalk/unwind/arch"
 
 // Omits reports whether the code made an object in the frame before the instruction at addr, at CFA+object, but left out a part of it, the size bytes at CFA+off:
 // a compiler that sees that nobody reads the part does. The first word of the object is stored on every way to the instruction, by an instruction of the
@@ -47,9 +44,6 @@ func (f *Func) fills(i int, off int64, size int) bool {
 	in := f.inst(i)
 	if in == nil {
 		return true
-	}
-	if in.Kind.IsCall() || in.Kind == disasm.Syscall {
-		return false
 	}
 	ms := in.Mems()
 	for n := range ms {

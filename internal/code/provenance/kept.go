@@ -60,7 +60,7 @@ func (f *Func) SavedAt(at uint64, r arch.Reg) (offs []int64) {
 		if !ok {
 			continue
 		}
-		if v := f.Before(at, Frame(off, int(m.Size))); v.Kind == Entry && v.Reg == r {
+		if v := f.Before(at, Frame(off, int(m.Size))); v.Reg == r { // an Entry
 			offs = append(offs, off)
 		}
 	}

@@ -120,6 +120,26 @@ func TestSavedAt(t *testing.T) {
 		at         uint64
 		want       []int64
 	}{
+		{"behind a jump that may be", `
+			85 c9 # 0 test ecx,ecx
+			74 00 # 2 je 4
+			48 89 4c 24 f8 # 4 mov [rsp-8],rcx
+			c3 # 9 ret`, 9, []int64{-16}},
+		{"behind a jump", `
+			eb 00 # 0 jmp 2
+			48 89 4c 24 f8 # 2 mov [rsp-8],rcx
+			c3 # 7 ret`, 7, nil},
+		{"by a push", `
+			51 # 0 push rcx
+			59 # 1 pop rcx
+			c3 # 2 ret`, 1, nil},
+		{"compared with what was saved", save + `
+			48 39 4c 24 f8 # 5 cmp [rsp-8],rcx
+			c3 # 10 ret`, 10, []int64{-16}},
+		{"by a copy", `
+			48 89 ca # 0 mov rdx,rcx
+			48 89 54 24 f8 # 3 mov [rsp-8],rdx
+			c3 # 8 ret`, 8, nil},
 		{"saved", save + `
 			90 # 5 nop
 			c3 # 6 ret`, 6, []int64{-16}},
@@ -146,5 +166,27 @@ func TestSavedAt(t *testing.T) {
 		if got := function(t, arch.AMD64, c.code).SavedAt(base+c.at, arch.RCX); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
+	}
+}
+
+// TestSavedAtCall: behind a call nothing is stored before anything else, nor where code can no longer be read.
+func TestSavedAtCall(t *testing.T) {
+	f := function(t, arch.AMD64, `
+		ff d0 # 0 call rax
+		48 89 5c 24 08 # 2 mov [rsp+8],rbx
+		c3 # 7 ret`)
+	if got := f.SavedAt(base+7, arch.RBX); got != nil {
+		t.Errorf("behind a call: %v", got)
+	}
+	f = function(t, arch.AMD64, `
+		31 c0 # 0 xor eax,eax
+		48 89 5c 24 08 # 2 mov [rsp+8],rbx
+		c3 # 7 ret`)
+	if got := f.SavedAt(base+7, arch.RBX); !slices.Equal(got, []int64{0}) {
+		t.Errorf("%v", got)
+	}
+	reread(f).gone = base
+	if got := f.SavedAt(base+7, arch.RBX); got != nil {
+		t.Errorf("behind code that can no longer be read: %v", got)
 	}
 }

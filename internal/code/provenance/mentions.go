@@ -2,7 +2,8 @@ package provenance
 
 import "github.com/corewalk/corewalk/unwind/arch"
 
-// Mentions reports whether an instruction of the function has an address of a range as its operand: low and so many bytes on.
+// Mentions reports whether an instruction of the function has an address of a range as its operand: low and so many
+// bytes on. A displacement beside a register is none.
 func (f *Func) Mentions(low, size uint64) bool {
 	for i := range f.steps {
 		in := f.inst(i)
@@ -13,7 +14,7 @@ func (f *Func) Mentions(low, size uint64) bool {
 			return true
 		}
 		for _, m := range in.Mems() {
-			if (m.Base == arch.NoReg || m.RIPRelative) && uint64(m.Disp)-low < size {
+			if m.Base == arch.NoReg && uint64(m.Disp)-low < size {
 				return true
 			}
 		}

@@ -45,7 +45,7 @@ func (f *Func) advanced(v, a *Value, used uint64) bool {
 		return false
 	}
 	switch {
-	case a.Kind == Sum && a.Base != arch.NoReg && a.Index == arch.NoReg:
+	case a.Kind == Sum && a.Index == arch.NoReg:
 		base := f.Before(a.At, Reg(a.Base))
 		return base == v || base.Kind == Slot && f.Stored(base) == v
 	case a.Kind == Added:
@@ -57,9 +57,7 @@ func (f *Func) advanced(v, a *Value, used uint64) bool {
 // addedTo returns what the frame held before the instruction that made v, which is Added.
 func (f *Func) addedTo(v *Value) *Value {
 	if i, ok := f.index(v.At); ok {
-		if before := f.memory(i); before.Kind == Slot {
-			return f.Stored(before)
-		}
+		return f.Stored(f.memory(i))
 	}
 	return unknown
 }
@@ -190,7 +188,7 @@ func (f *Func) withZero(conditional disasm.Inst, i int) (v *tested, jumps [3]boo
 		return nil, jumps
 	}
 	size := in.Size
-	for n, a := range [...]uint64{0, 1, 1<<(8*min(size, 8)) - 1} {
+	for n, a := range [...]uint64{0, 1, ^uint64(0)} {
 		b := uint64(0)
 		if itself {
 			b = a

@@ -481,6 +481,36 @@ func TestNotNull(t *testing.T) {
 			48 85 ff # 9 test rdi,rdi
 			75 f2 # 12 jne 0
 			c3 # 14 ret`, "[again+8]8 | rdi"},
+		{"compared too far away", Reg(arch.RDI), 0, `
+			48 8b 7f 08 # 0 mov rdi,[rdi+0x8]
+			48 85 ff # 4 test rdi,rdi
+			75 01 # 7 jne a
+			c3 # 9 ret
+			` + strings.Repeat("90 ", maxGuards+6) + `
+			eb ae # 80 jmp 0`, "[again+8]8 | rdi"},
+		{"a member of another, as far from it as what is kept in the frame", Reg(arch.RDI), 1, `
+			57 # 0 push rdi
+			80 3f 00 # 1 cmp [rdi],0x0
+			74 0e # 4 je 14
+			48 89 3c 24 # 6 mov [rsp],rdi
+			48 8b 7e f0 # 10 mov rdi,[rsi-0x10]
+			48 83 c7 08 # 14 add rdi,0x8
+			eb ed # 18 jmp 1
+			5f # 20 pop rdi
+			c3 # 21 ret`, "([rsi+-16]8+8) | rdi"},
+		{"what is kept of it in the caller's frame", Reg(arch.RDI), 0, `
+			80 3f 00 # 0 cmp [rdi],0x0
+			74 0c # 3 je 11
+			48 89 7c 24 10 # 5 mov [rsp+0x10],rdi
+			48 8b 7c 24 10 # 10 mov rdi,[rsp+0x10]
+			eb ef # 15 jmp 0
+			c3 # 17 ret`, "rdi | slot(again)"},
+		{"bits of it, and a member that far in it is compared", Reg(arch.RDI), 6, `
+			eb 04 # 0 jmp 6
+			48 83 e7 08 # 2 and rdi,0x8
+			48 83 7f 08 00 # 6 cmp [rdi+0x8],0x0
+			75 f5 # 11 jne 2
+			c3 # 13 ret`, "8 bytes of op5 again 8 | rdi"},
 	} {
 		f := function(t, arch.AMD64, c.code)
 		f.Before(base+c.at, Reg(arch.RDX)) // which may be another join
@@ -500,6 +530,9 @@ func TestNotNull(t *testing.T) {
 				left = append(left, within(f, a, []*Value{v}))
 			case Reread:
 				left = append(left, "reread")
+			case Compared, Advanced:
+			default:
+				t.Errorf("%s: %s: no denial", c.name, text(f, a))
 			}
 		}
 		slices.Sort(left)
@@ -523,6 +556,38 @@ func TestNotNullUnused(t *testing.T) {
 	for _, a := range v.Alternatives() {
 		if got := f.NotNull(v, a, base+5); got != Possible {
 			t.Errorf("%s: %d", within(f, a, []*Value{v}), got)
+		}
+	}
+}
+
+// TestNotNullLost: code that can no longer be read has compared nothing.
+func TestNotNullLost(t *testing.T) {
+	for _, c := range []struct {
+		code string
+		at   uint64
+		reg  arch.Reg
+		lost []uint64
+	}{
+		{"48 8b 7f 08 # 0 mov rdi,[rdi+8]\n90 # 4 nop\n48 85 ff # 5 test rdi,rdi\n90 # 8 nop\n75 f5 # 9 jne 0\nc3 # 11 ret", 0, arch.RDI, []uint64{5, 8, 9}},
+		{"48 8b 07 # 0 mov rax,[rdi]\n48 85 c0 # 3 test rax,rax\n48 0f 44 c2 # 6 cmove rax,rdx\nc3 # 10 ret", 10, arch.RAX, []uint64{3, 6}},
+	} {
+		for _, gone := range append(c.lost, 0x100) {
+			f := function(t, arch.AMD64, c.code)
+			v := f.Before(base+c.at, Reg(c.reg))
+			compared := 0
+			reread(f).gone, f.at = base+gone, -1
+			for _, a := range v.Alternatives() {
+				switch f.NotNull(v, a, base+c.at) {
+				case Possible:
+				case Compared:
+					compared++
+				default:
+					t.Errorf("without the code at %d: %s", gone, text(f, a))
+				}
+			}
+			if want := gone == 0x100; (compared == 1) != want || compared > 1 {
+				t.Errorf("without the code at %d: %d compared", gone, compared)
+			}
 		}
 	}
 }

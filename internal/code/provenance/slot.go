@@ -227,7 +227,9 @@ func (f *Func) addressesTaken() []int64 {
 			take(in.Src, 0)
 			take(in.Src2, 0)
 		case disasm.Other:
-			if _, dst, a, b, imm := in.ALU(); dst != arch.NoReg && dst != f.arch.SP {
+			if in.Selects() {
+				take(in.Src, 0)
+			} else if _, dst, a, b, imm := in.ALU(); dst != arch.NoReg && dst != f.arch.SP {
 				take(a, imm)
 				take(b, 0)
 			}

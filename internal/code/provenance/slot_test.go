@@ -24,9 +24,15 @@ func TestFrameOffset(t *testing.T) {
 		{"elsewhere", 9, 0, false},
 		{"of no memory", 13, 0, false},
 		{"within an instruction", 5, 0, false},
+		{"within the one before", 3, 0, false},
 	} {
 		if got, ok := f.FrameOffset(base + c.at); ok != c.ok || ok && got != c.want {
 			t.Errorf("%s: %#x %v, want %#x %v", c.name, got, ok, c.want, c.ok)
 		}
+	}
+	reread(f).gone = base + 4
+	f.at = -1
+	if got, ok := f.FrameOffset(base + 4); ok {
+		t.Errorf("of code that can no longer be read: %#x", got)
 	}
 }

@@ -224,7 +224,7 @@ func (f *Func) register(i int, in *disasm.Inst, r arch.Reg) *Value {
 
 // selected makes v the Join of what a conditional move leaves and what it moves.
 func (f *Func) selected(i int, in *disasm.Inst, v *Value) *Value {
-	if int(in.Size) < f.arch.WordSize || in.Dst == f.arch.SP || in.Src == f.arch.SP {
+	if int(in.Size) < f.arch.WordSize || in.Src == f.arch.SP {
 		return unknown
 	}
 	left, from := in.Dst, in.Src // going back decodes other instructions into in
@@ -270,7 +270,7 @@ func (f *Func) arithmetic(in *disasm.Inst, v *Value) *Value {
 		return unknown
 	case a.Op == disasm.ShiftLeft && int(in.Size) == f.arch.WordSize && a.Imm <= most: // what lea does in other places
 		v.Kind, v.Index, v.Scale = Sum, a.A, 1<<a.Imm
-	case a.Op == disasm.Plus && int(in.Size) == f.arch.WordSize && a.A != arch.NoReg && a.B == arch.NoReg && !a.Mem: // inc, dec
+	case a.Op == disasm.Plus && int(in.Size) == f.arch.WordSize && a.B == arch.NoReg && !a.Mem: // inc, dec
 		v.Kind, v.Base, v.K = Sum, a.A, a.Imm
 	default:
 		v.Kind, v.Op, v.Base, v.Index, v.K, v.Mem, v.Size = Arith, a.Op, a.A, a.B, a.Imm, a.Mem, int(in.Size)

@@ -21,10 +21,9 @@ func (f *Func) Zero(addr uint64) (v *Value, reg arch.Reg, size int) {
 		return t.value, t.reg, t.size
 	}
 	ways := f.preds[i]
-	if len(ways) < 2 || len(ways) > maxWays || i == f.entry {
+	if len(ways) > maxWays || i == f.entry {
 		return nil, arch.NoReg, 0
 	}
-	reg = arch.NoReg
 	var found []*Value
 	for n, way := range ways {
 		t := f.zeroBy(int(way), i)
@@ -35,10 +34,10 @@ func (f *Func) Zero(addr uint64) (v *Value, reg arch.Reg, size int) {
 		found = append(found, t.value.Alternatives()...)
 	}
 	v = f.Before(f.steps[i].Addr, Reg(reg))
-	for _, a := range v.Alternatives() { // the register still holds what was compared
-		if a.Kind == Unknown || !slices.Contains(found, a) {
-			return nil, arch.NoReg, 0
-		}
+	all := v.Alternatives() // none if there are too many
+	other := func(a *Value) bool { return a.Kind == Unknown || !slices.Contains(found, a) }
+	if len(all) == 0 || slices.ContainsFunc(all, other) { // the register does not hold what was compared any more
+		return nil, arch.NoReg, 0
 	}
 	return v, reg, size
 }
@@ -77,7 +76,7 @@ func (f *Func) found0(i, to int) *tested {
 	if taken == (jump.Next() == addr) {
 		return nil
 	}
-	if t, jumps := f.withZero(jump, i); t != nil && jumps == [3]bool{taken, !taken, !taken} {
+	if t, jumps := f.withZero(jump, i); jumps == [3]bool{taken, !taken, !taken} {
 		return t
 	}
 	return nil
@@ -103,7 +102,7 @@ func (f *Func) Brought(addr uint64, r arch.Reg, within func(addr uint64) bool) b
 				continue
 			}
 			in := f.inst(int(p))
-			if in == nil || in.Kind.IsCall() || r != arch.NoReg && in.Writes.Has(r) || r == arch.NoReg && (in.Writes != 0 || in.Mem() != nil) {
+			if in == nil || in.Kind.IsCall() || in.Writes.Has(r) || r == arch.NoReg && (in.Writes != 0 || in.Mem() != nil) {
 				return false
 			}
 			seen[p] = true

@@ -1,6 +1,9 @@
 package provenance
 
 import (
+	"encoding/binary"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -90,15 +93,126 @@ func TestZero(t *testing.T) {
 			48 85 ff # 0 test rdi,rdi
 			74 fb # 3 je 0
 			c3 # 5 ret`, 0, "", 0},
+		{"where the function begins, and two ways lead back", `
+			48 85 ff # 0 test rdi,rdi
+			74 fb # 3 je 0
+			48 85 ff # 5 test rdi,rdi
+			74 f6 # 8 je 0
+			c3 # 10 ret`, 0, "", 0},
+		{"nothing before it", "90 # 0 nop\nc3 # 1 ret", 1, "", 0},
+		{"unknown jumps", `
+			53 # 0 push rbx
+			48 85 ff # 1 test rdi,rdi
+			74 02 # 4 je 8
+			ff e2 # 6 jmp rdx
+			5b # 8 pop rbx
+			c3 # 9 ret`, 8, "", 0},
+		{"no instruction", `
+			48 85 ff # 0 test rdi,rdi
+			74 01 # 3 je 6
+			c3 # 5 ret
+			48 89 c8 # 6 mov rax,rcx
+			48 89 c8 # 9 mov rax,rcx
+			c3 # 12 ret`, 8, "", 0},
+		{"both ways lead there", `
+			48 85 ff # 0 test rdi,rdi
+			74 00 # 3 je 5
+			c3 # 5 ret`, 5, "", 0},
+		{"memory", `
+			48 83 3f 00 # 0 cmp qword ptr [rdi],0
+			74 01 # 4 je 7
+			c3 # 6 ret
+			c3 # 7 ret`, 7, "[rdi+0]8", 8},
+		{"two ways, in memory", `
+			48 83 3f 00 # 0 cmp qword ptr [rdi],0
+			74 06 # 4 je 12
+			48 83 3f 00 # 6 cmp qword ptr [rdi],0
+			75 01 # 10 jne 13
+			90 # 12 nop
+			c3 # 13 ret`, 12, "", 0},
+		{"two ways, one of half of the register", `
+			48 85 ff # 0 test rdi,rdi
+			74 04 # 3 je 9
+			85 ff # 5 test edi,edi
+			75 01 # 7 jne 10
+			90 # 9 nop
+			c3 # 10 ret`, 9, "", 0},
+		{"two ways, one of them longer", `
+			48 85 ff # 0 test rdi,rdi
+			74 06 # 3 je 11
+			48 85 ff # 5 test rdi,rdi
+			75 02 # 8 jne 12
+			90 # 10 nop
+			90 # 11 nop
+			c3 # 12 ret`, 11, "rdi", 8},
+		{"two ways, the register changed on one", `
+			48 85 ff # 0 test rdi,rdi
+			74 08 # 3 je 13
+			48 85 ff # 5 test rdi,rdi
+			75 04 # 8 jne 14
+			48 8b 3e # 10 mov rdi,[rsi]
+			90 # 13 nop
+			c3 # 14 ret`, 13, "", 0},
+		{"two ways, of what is not known", `
+			51 # 0 push rcx
+			e8 00 10 00 00 # 1 call out
+			59 # 6 pop rcx
+			48 0f ce # 7 bswap rsi
+			48 85 f6 # 10 test rsi,rsi
+			74 05 # 13 je 20
+			48 85 f6 # 15 test rsi,rsi
+			75 01 # 18 jne 21
+			90 # 20 nop
+			c3 # 21 ret`, 20, "", 0},
 	} {
 		f := function(t, arch.AMD64, c.code)
-		v, _, size := f.Zero(base + c.at)
+		v, reg, size := f.Zero(base + c.at)
 		got := ""
 		if v != nil {
 			got = text(f, v)
 		}
+		if c.name != "memory" && v != nil && v != f.Before(base+c.at, Reg(reg)) || (v == nil || c.name == "memory") && reg != arch.NoReg {
+			t.Errorf("%s: in register %d", c.name, reg)
+		}
 		if got != c.want || size != c.size {
 			t.Errorf("%s: %q of %d bytes, want %q of %d", c.name, got, size, c.want, c.size)
+		}
+	}
+}
+
+// TestZeroWays: as many ways as are looked at, one more, and more values than are told apart.
+func TestZeroWays(t *testing.T) {
+	for n, want := range map[int]bool{maxWays: true, maxWays + 1: false} {
+		var code strings.Builder
+		for i := range n { // test rdi,rdi; je to the nop
+			fmt.Fprintf(&code, "48 85 ff 74 %02x\n", 5*(n-1-i)+1)
+		}
+		f := function(t, arch.AMD64, code.String()+"c3\n90\nc3")
+		if v, _, _ := f.Zero(base + uint64(5*n) + 1); (v != nil) != want {
+			t.Errorf("%d ways: %v", n, v)
+		}
+	}
+	var code strings.Builder
+	code.WriteString("48 89 f8\n") // mov rax,rdi
+	for i := range maxJoins {      // test rsi,rsi; je to the end; mov rax,i
+		rel := binary.LittleEndian.AppendUint32(nil, uint32(7+16*(maxJoins-1-i)))
+		fmt.Fprintf(&code, "48 85 f6 0f 84 % x 48 c7 c0 % x\n", rel, binary.LittleEndian.AppendUint32(nil, uint32(i)))
+	}
+	code.WriteString("48 85 c0 74 06 # test rax,rax; je L\n48 85 c0 75 02 # test rax,rax; jne M\n90\n90 # L: nop\nc3 # M: ret")
+	f := function(t, arch.AMD64, code.String())
+	if v, _, _ := f.Zero(base + 3 + 16*maxJoins + 11); v != nil {
+		t.Errorf("%d values, of which one is 0", len(v.alts))
+	}
+}
+
+// TestZeroLost: code that can no longer be read compared nothing.
+func TestZeroLost(t *testing.T) {
+	const code = "48 85 ff # 0 test rdi,rdi\n74 01 # 3 je 6\nc3 # 5 ret\n90 # 6 nop\nc3 # 7 ret"
+	for _, gone := range []uint64{0, 3} {
+		f := function(t, arch.AMD64, code)
+		reread(f).gone = base + gone
+		if v, _, _ := f.Zero(base + 7); v != nil {
+			t.Errorf("without the code at %d: %s", gone, text(f, v))
 		}
 	}
 }
@@ -135,6 +249,44 @@ func TestBrought(t *testing.T) {
 		if got := f.Brought(base+c.at, c.reg, func(addr uint64) bool { return addr-base >= c.low && addr-base < c.high }); got != c.want {
 			t.Errorf("%d in [%d, %d), register %d: %v", c.at, c.low, c.high, c.reg, got)
 		}
+	}
+}
+
+// TestBroughtWays: what counts as computed in a part, and what control cannot be followed through.
+func TestBroughtWays(t *testing.T) {
+	for _, c := range []struct {
+		name, code string
+		at         uint64
+		reg        arch.Reg
+		want       bool
+	}{
+		{"another register written, by no memory", "48 89 c8 # 0 mov rax,rcx\nc3 # 3 ret", 3, arch.NoReg, false},
+		{"memory read, no register written", "83 3f 00 # 0 cmp dword ptr [rdi],0\nc3 # 3 ret", 3, arch.NoReg, false},
+		{"memory read, a register asked for", "83 3f 00 # 0 cmp dword ptr [rdi],0\nc3 # 3 ret", 3, arch.RDI, true},
+		{"a loop", "48 ff c9 # 0 dec rcx\n75 fb # 3 jne 0\nc3 # 5 ret", 5, arch.RDI, true},
+		{"far", strings.Repeat("90 # nop\n", maxGuards+2) + "c3 # ret", maxGuards + 2, arch.RDI, false},
+		{"unknown jumps", `
+			53 # 0 push rbx
+			85 f6 # 1 test esi,esi
+			74 02 # 3 je 7
+			ff e2 # 5 jmp rdx
+			5b # 7 pop rbx
+			c3 # 8 ret`, 8, arch.RDI, false},
+	} {
+		f := function(t, arch.AMD64, c.code)
+		if got := f.Brought(base+c.at, c.reg, func(uint64) bool { return true }); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+	f := function(t, arch.AMD64, "90 # 0 nop\n90 # 1 nop\nc3 # 2 ret")
+	reread(f).gone = base
+	if f.Brought(base+2, arch.RDI, func(uint64) bool { return true }) {
+		t.Error("what cannot be read writes nothing")
+	}
+	// No way is known to the code behind the return, but an exception may lead there.
+	f = function(t, arch.AMD64, "53 # 0 push rbx\n5b # 1 pop rbx\nc3 # 2 ret\n48 89 d8 # 3 mov rax,rbx\n48 89 d8 # 6 mov rax,rbx\nc3 # 9 ret")
+	if _, ok := f.Inst(base + 6); !ok || f.Brought(base+6, arch.RDI, func(uint64) bool { return true }) {
+		t.Error("code to which no way is known, and where it begins is read:", ok)
 	}
 }
 

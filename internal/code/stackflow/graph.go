@@ -297,10 +297,10 @@ func (g *graph) endsWith(o *op) bool {
 }
 
 // bound is where the call o leads through a pointer at a fixed address that the program does not write to: compilers call other modules so
-// without a linkage table. It is 0 for other calls.
+// without a linkage table. It is 0 for other calls. Nothing is added to an address that is relative to the instruction.
 func (g *graph) bound(o *op) uint64 {
 	m := g.in.Mem()
-	if g.in.PC != o.addr|g.mode || g.in.Kind != disasm.CallIndirect || m == nil || !m.RIPRelative || m.Index != arch.NoReg {
+	if g.in.PC != o.addr|g.mode || m == nil || !m.RIPRelative {
 		return 0
 	}
 	data := g.code.DataAt(uint64(m.Disp))

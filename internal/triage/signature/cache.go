@@ -79,7 +79,7 @@ func (c *Cache) learn(f *report.Frame) meaning {
 	if f.Language != "" {
 		// Which native code executes it, the interpreter's or compiled one, may change from run to run.
 		m.module = ""
-		if f.Language == "python" || f.Language == "javascript" || f.Language == "php" || f.Language == "lua" || f.Language == "ruby" || f.Language == "erlang" || f.Language == "perl" {
+		if f.Language == "python" || f.Language == "javascript" || f.Language == "lua" || f.Language == "ruby" || f.Language == "erlang" || f.Language == "perl" {
 			m.module = m.file
 		}
 	}

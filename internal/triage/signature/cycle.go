@@ -21,9 +21,7 @@ func (b *builder) cycle(d *report.Deadlock, th *report.Thread, c *Cache) {
 	if b.report.Crash == nil {
 		b.sig.Kind = report.CrashDeadlock
 	}
-	if b.report.Crash == nil || b.sig.Class == report.CrashHang { // whether memory proves all of it is chance
-		b.sig.Class = report.CrashDeadlock
-	}
+	b.sig.Class = report.CrashDeadlock // whether memory proves all of it is chance
 	if len(d.Tasks) == 1 && !d.Asleep {
 		b.sig.Class += " with itself"
 	}

@@ -95,7 +95,7 @@ func (b *builder) build() {
 	if b.quit && (b.kept[0].frame == b.inner || b.thread.Frames[b.kept[0].frame].Language != "") {
 		b.sig.Top, b.sig.Quit = topQuitting, true
 	}
-	if b.sig.Quit && words != "" {
+	if words != "" {
 		b.sig.Top = topFrames // which of its callers it was, the words tell
 	}
 	if b.said {
@@ -172,10 +172,10 @@ var stackGuards = lazy.Value[map[string]bool]{Make: func() map[string]bool {
 	return map[string]bool{"__stack_chk_fail": true, "__stack_chk_fail_local": true}
 }}
 
-// sentByItself reports whether the program sent itself the signal of a fault, of which it is not known that it was one.
+// sentByItself reports, of a crash, whether the program sent itself the signal of a fault, of which it is not known that it was one.
 func (b *builder) sentByItself() bool {
 	c := b.report.Crash
-	return c != nil && bySignal.Get()[c.Signal] != "" && strings.HasPrefix(c.Reason, sentByItself)
+	return bySignal.Get()[c.Signal] != "" && strings.HasPrefix(c.Reason, sentByItself)
 }
 
 // sentByItself is how the reason begins of a signal that the program sent to itself.

@@ -76,12 +76,6 @@ func waits(r *report.Report, th *report.Thread) bool {
 	return false
 }
 
-// hangs reports whether what th waits for in the end is a lock, or not known: a thread that waits for the end of another one is told by what that does.
-func hangs(r *report.Report, th *report.Thread) bool {
-	m := meant(r, th)
-	return m == nil || m == th || waits(r, m)
-}
-
 // itself returns the thread of a deadlock that is in it alone; nil if there are others, or it is no thread.
 func itself(r *report.Report, d *report.Deadlock) *report.Thread {
 	if len(d.Tasks) != 1 || d.Asleep || d.Tasks[0].Kind != "thread" {

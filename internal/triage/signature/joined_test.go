@@ -93,6 +93,7 @@ func TestMainGoroutine(t *testing.T) {
 		want string // the innermost function; "" if the signature is not the goroutine's
 	}{
 		{"idle", died("signal", waits, idle...), "main.acquire"},
+		{"C called by the runtime", died("signal", waits, "runtime.raise", "runtime.sighandler", "!SIGABRT", "runtime.futex", "futex"+libc), "main.acquire"},
 		{"a start without a name", died("signal", waits, append(slices.Clone(idle), "")...), "main.acquire"},
 		{"a stack of one frame", died("signal", []report.Task{goroutine("goroutine", 1, "main.acquire")}, idle...), "main.acquire"},
 		{"a stack that is not known", died("signal", []report.Task{goroutine("goroutine", 1)}, idle...), ""},

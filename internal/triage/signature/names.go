@@ -84,9 +84,9 @@ func ofRust(f *report.Frame) bool {
 	file := strings.ReplaceAll(f.Source.File, `\`, "/")
 	_, rest, ok := strings.Cut(file, "/rustc/")
 	if !ok {
-		_, rest, ok = strings.Cut(file, "/rustlib/src/rust")
+		_, rest, _ = strings.Cut(file, "/rustlib/src/rust")
 	}
-	return ok && strings.Contains(rest, "/library/")
+	return strings.Contains(rest, "/library/")
 }
 
 // ofLibrary reports whether a function of a language is of the library that comes with the language: of Python's, Node's or Perl's.

@@ -55,8 +55,12 @@ func writtenInGo(parts []string) []string {
 		}
 	}
 	first := func(i int) bool { return parts[i] == "init" || parts[i] == "main" && parts[0] == "main" } // no type has that name
-	for from+1 < len(parts) && from == 1 && first(from) && parts[from+1] != "func" && parts[from+1] != "gowrap" && parts[from+1] != "deferwrap" && parts[from+1] != "" {
-		from++
+	if from == 1 && len(parts) > 2 && first(1) {
+		switch parts[2] {
+		case "func", "gowrap", "deferwrap", "":
+		default:
+			from = 2
+		}
 	}
 	return append(parts[:1], parts[from:]...)
 }

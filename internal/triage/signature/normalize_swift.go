@@ -24,7 +24,7 @@ func normalizeSwift(s string) (string, bool) {
 	parts := strings.Split(s, " in ")
 	swift := false
 	for i, p := range parts {
-		if name, number, ok := strings.Cut(p, " #"); ok && isVersion(number) {
+		if name, number, _ := strings.Cut(p, " #"); isVersion(number) {
 			if parts[i], swift = name, true; name == "closure" || name == "implicit closure" {
 				parts[i] = "{closure}"
 			}

@@ -39,6 +39,8 @@ func TestPlace(t *testing.T) {
 		{"an access by ctypes, of no call", false, []report.Frame{ctypes, setattr, setattr, frame("main")}, 1},
 		{"an access by ctypes, at the end", false, []report.Frame{ctypes, setattr, setattr}, 1},
 		{"an access by ctypes, and a call of Python", false, []report.Frame{ctypes, setattr, python}, 2},
+		{"an access by ctypes through the C library", false, []report.Frame{ctypes, frame("memcpy" + libc), setattr, eval, frame("main")}, 4 - 1},
+		{"the C library, and functions of CPython", false, []report.Frame{frame("memcpy" + libc), setattr, eval}, 1},
 		{"a function of CPython", false, []report.Frame{setattr, eval}, 0},
 		{"code in place of a function", false, []report.Frame{patch, patched, frame("f")}, 1},
 		{"code in place of the last function", false, []report.Frame{patch, patched}, 1},

@@ -98,7 +98,7 @@ func of(r *report.Report, c *Cache) Signature {
 	b := builder{report: r, sig: &s}
 	s.Kind, s.Class, b.said = kindOf(r.Crash)
 	th := crashed(r)
-	if s.Class == report.CrashSignal && waits(r, th) && hangs(r, th) {
+	if s.Class == report.CrashSignal && waits(r, th) && waits(r, meant(r, th)) { // one that waits for the end of another is told by what that does
 		s.Class = report.CrashHang // whether another thread may still end the wait is chance
 	}
 	if what := madeElsewhere(r.Crash, th); what != "" {

@@ -17,7 +17,7 @@ const maxLookup = 256 << 20
 func (set *Set) Lookup(u *dwarf.Unit, name string, long uint64) (*Type, bool) {
 	name = strings.TrimPrefix(name, "::")
 	basic := set.basic(name, long)
-	if basic != nil && (u == nil || set.cInteger(name, long) != nil || name == "void") {
+	if basic != nil && (set.cInteger(name, long) != nil || name == "void") {
 		return basic, true
 	}
 	if u != nil {

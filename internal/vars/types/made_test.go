@@ -65,9 +65,11 @@ func TestQualifiedArrays(t *testing.T) {
 		{fixed(arrayOf(arrayOf(pointerTo(char), 3), 2)), "char * const [2][3]"},
 		{fixed(typed(dwarf.TagVolatileType, "", arrayOf(fixed(num), 2))), "const volatile int [2]"},
 		{fixed(pointerTo(num)), "int * const"},
+		{fixed(pointerTo(arrayOf(num, 2))), "int (* const)[2]"},
 		{pointerTo(fixed(arrayOf(fixed(pointerTo(fixed(char))), 5))), "const char * const (*)[5]"},
 		{fixed(referenceTo(num)), "int & const"},
 		{pointerTo(arrayOf(num, 2)), "int (*)[2]"},
+		{pointerTo(arrayOf(pointerTo(num), 2)), "int * (*)[2]"},
 		{pointerTo(arrayOf(arrayOf(num, 3), 2)), "int (*)[2][3]"},
 		{typed(dwarf.TagVolatileType, "", fixed(num)), "const volatile int"},
 	} {

@@ -128,7 +128,7 @@ func (t *Type) pointed(mark string, depth int) (before, after string) {
 	switch {
 	case after != "" && elem.Tag == dwarf.TagArrayType:
 		return strings.TrimSuffix(before, " ") + " (" + mark, ")" + after
-	case after != "" && (elem.Tag == dwarf.TagArrayType || elem.Tag == dwarf.TagSubroutineType):
+	case after != "" && elem.Tag == dwarf.TagSubroutineType:
 		return before + "(" + mark, ")" + after
 	case strings.HasSuffix(before, "*") || strings.HasSuffix(before, "&"):
 		return before + mark, after

@@ -83,7 +83,7 @@ func (in *Input) floats() bool {
 			continue
 		}
 		for _, of := range [...]string{"ss", "sd", "ps", "pd"} {
-			if strings.HasSuffix(rest, of) || what == "cvt" && strings.Contains(rest, of) {
+			if strings.HasSuffix(rest, of) || what == "cvt" {
 				return true
 			}
 		}

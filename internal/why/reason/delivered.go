@@ -87,7 +87,7 @@ func Delivered(in Input, d Delivery) (Signal, string) {
 		return fault, sure
 	case fault.Number != 0 && newly&bit(fault.Number) != 0:
 		return fault, report.Likely
-	case in.pageless(d.Saved.Trap) && !other(own.Numbers.from(sigBus)):
+	case in.pageless(d.Saved.Trap) && newly == 0:
 		return numbered(own.Numbers.from(sigBus)), report.Likely
 	}
 	return Signal{}, ""
@@ -159,7 +159,7 @@ func (in *Input) faulted(t steppers.Trap) (s Signal, confidence string) {
 		s.Addr, s.HasAddr = t.Addr, t.HasAddr
 		if t.HasAddr {
 			confidence = in.accessed(s, &t)
-		} else if r := in.as(s); r.HasAddr && !r.unmatched && !r.bad() { // the one access of the instruction, which cannot succeed
+		} else if r := in.as(s); !r.bad() { // the one access of the instruction, which cannot succeed
 			s.Addr, s.HasAddr, confidence = r.Addr, true, report.Likely
 		}
 	case steppers.TrapProtection:
@@ -234,11 +234,8 @@ func (in *Input) made(t steppers.Trap) bool {
 // pageless reports whether the exception is an access that the instruction makes to the page of a file of which there is
 // nothing in the dump: the file may have no such page, if the memory map allows the access.
 func (in *Input) pageless(t steppers.Trap) bool {
-	if !in.made(t) || in.Mapping == nil {
-		return false
-	}
-	m, ok := in.Mapping(t.Addr)
-	return ok && m.Path != "" && (in.Bytes == nil || in.Bytes(t.Addr, make([]byte, 1)) == 0)
+	m, _ := in.mapping(t.Addr)
+	return in.made(t) && m.Path != "" && (in.Bytes == nil || in.Bytes(t.Addr, make([]byte, 1)) == 0)
 }
 
 // touches reports whether the access of a reason is at the address.

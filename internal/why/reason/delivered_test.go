@@ -240,6 +240,19 @@ func TestDeliveredElsewhere(t *testing.T) {
 	}
 }
 
+// TestDeliveredUnread: of a file there may be nothing in the dump because there is no memory in it at all.
+func TestDeliveredUnread(t *testing.T) {
+	in := at{code: loadRAX, regs: regs{"rax": data}}.handled(t)
+	in.Bytes = nil
+	if s, sure := Delivered(in, Delivery{Saved: steppers.SavedSignal{HasInfo: true, Trap: pageFault(data, false)}}); s.Number != sigBus || sure != report.Likely {
+		t.Errorf("%+v %s", s, sure)
+	}
+	in.Mapping = nil // an access that nothing explains
+	if s, sure := Delivered(in, Delivery{Saved: steppers.SavedSignal{Trap: steppers.Trap{Kind: steppers.TrapAccess}}}); s.Number != 0 || sure != "" {
+		t.Errorf("without a map: %+v %s", s, sure)
+	}
+}
+
 // Without the process's own number, a call that sends a signal is not known to be to itself.
 func TestDeliveredByNobody(t *testing.T) {
 	const raised = "\xb8\xea\x00\x00\x00" + "\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90" + "\x0f\x05"

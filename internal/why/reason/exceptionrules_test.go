@@ -15,6 +15,7 @@ func TestWindowsNames(t *testing.T) {
 		0x80000003: {"EXCEPTION_BREAKPOINT", "breakpoint"}, 0x80000004: {"EXCEPTION_SINGLE_STEP", "single step"},
 		0x8000000d: {"STATUS_PARTIAL_COPY", "partial copy (0x8000000d)"}, 0x40000015: {"STATUS_FATAL_APP_EXIT", "ended itself"},
 		0x40010005: {"DBG_CONTROL_C", "Ctrl+C"}, 0x40010006: {"DBG_PRINTEXCEPTION_C", "debug output"},
+		0x40080201: {"EXCEPTION_RO_ORIGINATEERROR", "WinRT"}, 0x40080202: {"EXCEPTION_RO_TRANSFORMERROR", "WinRT"},
 		0x4001000a: {"DBG_PRINTEXCEPTION_WIDE_C", "debug output"}, 0x406d1388: {"MS_VC_EXCEPTION", "thread name"},
 		0xc0000005: {"EXCEPTION_ACCESS_VIOLATION", "access violation"}, 0xc0000006: {"EXCEPTION_IN_PAGE_ERROR", "a page could not be loaded"},
 		0xc0000008: {"EXCEPTION_INVALID_HANDLE", "invalid handle"}, 0xc000000d: {"STATUS_INVALID_PARAMETER", "invalid parameter"},

@@ -126,17 +126,14 @@ func letter(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == ' '
 }
 
-// wideText returns the characters that a pointer's value consists of in UTF-16: all must be letters, digits or spaces of ASCII.
+// wideText returns the characters that a pointer's value of 8 bytes consists of in UTF-16: all must be letters, digits or spaces of ASCII.
 func (in *Input) wideText(v uint64) string {
-	if in.Arch.WordSize != 8 {
-		return ""
-	}
 	var b [8]byte
 	in.Arch.ByteOrder.PutUint64(b[:], v)
 	var s []byte
 	for i := 0; i < len(b); i += 2 {
 		unit := in.Arch.ByteOrder.Uint16(b[i:])
-		if unit > '~' || !letter(byte(unit)) {
+		if unit>>8 != 0 || !letter(byte(unit)) {
 			return ""
 		}
 		s = append(s, byte(unit))
@@ -147,7 +144,7 @@ func (in *Input) wideText(v uint64) string {
 // lastText returns the characters that the second half in memory of a pointer of 8 bytes consists of, where the first half is none: in
 // little-endian memory that is the upper half, of which no address of a process has so many bits.
 func (in *Input) lastText(v uint64) string {
-	if in.Arch.WordSize != 8 || in.Arch.Big() {
+	if in.Arch.Big() {
 		return ""
 	}
 	var s []byte

@@ -46,6 +46,11 @@ func TestPoisons(t *testing.T) {
 			if got := in.poison(word); (got == "") != (c.who == "") || strings.ContainsAny(got, "(") || strings.Contains(got, "jemalloc") {
 				t.Errorf("%#x, with no such allocator: %q", word, got)
 			}
+			in.Signal.Number = 0 // as on Windows
+			if got := in.poison(word); (got == "") != (c.who == "") || strings.Contains(got, "(") != c.windows {
+				t.Errorf("%#x, without a signal and with no such allocator: %q", word, got)
+			}
+			in.Signal.Number = sigSegv
 		}
 	}
 }

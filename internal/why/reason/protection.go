@@ -77,11 +77,11 @@ func (in *Input) noRoom() (Reason, bool) {
 // signal's own frame that the kernel could not use.
 func (in *Input) undelivered(pc uint64) bool {
 	const syscall, sigreturn, number = 0x050f, 15, 16 // the instruction, and the number that the one before it moves to rax
-	if s := in.Signal; in.Arch != arch.AMD64 || s.Number != sigSegv || s.Code != siKernel || !in.ordinary() {
+	if s := in.Signal; in.Arch != arch.AMD64 || s.Number != sigSegv || !in.ordinary() {
 		return false
 	}
-	before, ok := in.word(pc - 8)
-	return ok && before>>48 == syscall && uint32(before>>number) != sigreturn
+	before, _ := in.word(pc - 8) // 0 if it is not known
+	return before>>48 == syscall && uint32(before>>number) != sigreturn
 }
 
 // transfer explains an indirect jump, a call or a return to a non-canonical address.

@@ -64,7 +64,7 @@ func (in *Input) sentAgain() (Reason, bool) {
 		return Reason{}, false
 	case (s.Number == sigSegv || s.Number == sigBus) && !r.bad():
 	case r.Kind == report.CrashTrap && (s.Number == sigIll || !in.isX86()):
-	case r.Kind == report.CrashBreakpoint && s.Number == sigTrap && !in.isX86():
+	case r.Kind == report.CrashBreakpoint && !in.isX86():
 	case s.Number == sigFPE && (r.Kind == report.CrashDivZero || r.Kind == report.CrashDivOverflow):
 	case s.Number == sigFPE && in.floats():
 		r.Kind, r.Text = report.CrashFloat, "floating-point exception"
@@ -90,8 +90,8 @@ func (in *Input) noFetch() bool {
 // perhapsBus is the cause of a SIGBUS that the process sent to itself at an access to a mapped file: nothing in the map says whether the file had that page.
 func (in *Input) perhapsBus() (report.Cause, bool) {
 	acc := in.only()
-	m, mapped := in.mapping(acc.Addr)
-	if in.Signal.Number != sigBus || !in.Signal.own() || !acc.Known || !mapped || m.Path == "" {
+	m, _ := in.mapping(acc.Addr)
+	if in.Signal.Number != sigBus || !in.Signal.own() || !acc.Known || m.Path == "" {
 		return report.Cause{}, false
 	}
 	return report.Cause{Confidence: report.Likely,

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
 	"github.com/corewalk/corewalk/steppers"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -135,6 +136,8 @@ func TestSentAgain(t *testing.T) {
 		{"an addition of integers", at{a: arch.AMD64, code: "01c8"}, from(sigFPE, siTKill, 7), report.CrashSignal, own, false},
 		{"a floating-point number and another signal", at{a: arch.AMD64, code: "f30f5ec1"}, from(sigTrap, siTKill, 7), report.CrashSignal, own, false},
 		{"an access that may be allowed", blind, from(sigSegv, siTKill, 7), report.CrashSignal, own, false},
+		{"a floating-point number in memory that may be read", at{a: arch.AMD64, code: "f30f5e00", regs: regs{"rax": data}}, from(sigSegv, siTKill, 7), report.CrashSignal, own, false},
+		{"breakpoint of arm64, illegal", at{a: arch.ARM64, code: "00003ed4"}, from(sigIll, siTKill, 7), report.CrashSignal, own, false},
 		{"no instruction", at{a: arch.AMD64}, from(sigSegv, siTKill, 7), report.CrashSignal, own, false},
 		{"no instruction, illegal", at{a: arch.AMD64}, from(sigIll, siTKill, 7), report.CrashSignal, own, false},
 		{"no code", at{a: arch.AMD64, code: nop, regs: regs{"rip": data}}, from(sigBus, siTKill, 7), report.CrashSignal, own, false},
@@ -182,6 +185,11 @@ func TestSentAgainLeft(t *testing.T) {
 		if r := Why(in); r.AtInst != c.told || c.told && (r.Addr != data || !strings.HasPrefix(r.Text, "read of ") || !strings.HasSuffix(r.Text, "raised the signal again")) {
 			t.Errorf("%s: %s: %q, at the instruction: %v", c.name, r.Kind, r.Text, r.AtInst)
 		}
+	}
+	in := at{a: arch.AMD64, code: nop, regs: regs{"rip": data}}.input(t)
+	in.Signal, in.Left = from(sigBus, siTKill, 7), access(data)
+	if r := Why(in); r.Kind != report.CrashSignal {
+		t.Errorf("a jump is told of SIGBUS: %q", r.Text)
 	}
 	d := Delivery{Info: from(sigBus, siTKill, 9)}
 	byKernel, wrong := d, d
@@ -240,6 +248,53 @@ func TestPerhapsBus(t *testing.T) {
 	}
 }
 
+// TestPerhapsBusUnknown: an access of which nobody knows the address is none at 0, even where there is a file.
+func TestPerhapsBusUnknown(t *testing.T) {
+	in := at{a: arch.AMD64, code: loadRAX}.input(t)
+	in.Signal, in.Mapping = from(sigBus, siTKill, 7), mapped([]libstate.Mapping{{End: 0x1000, Perm: rw, Path: "/bin/prog"}})
+	if c, ok := in.perhapsBus(); ok {
+		t.Error(c.Text)
+	}
+}
+
+// TestFloats: which instructions raise floating-point exceptions, of x86 only.
+func TestFloats(t *testing.T) {
+	for _, c := range []struct {
+		a    *arch.Arch
+		code string
+		want bool
+	}{
+		{arch.AMD64, "", false},
+		{arch.ARM64, "0028611e", false},  // fadd d0, d0, d1
+		{arch.AMD64, "0f5fc1", true},     // maxps xmm0, xmm1
+		{arch.AMD64, "f2480f2cc1", true}, // cvttsd2si rax, xmm1
+		{arch.AMD64, "0f57c1", false},    // xorps xmm0, xmm1
+	} {
+		in := at{a: c.a, code: c.code}.input(t)
+		if got := in.floats(); got != c.want {
+			t.Errorf("%s %s: %v", c.a.Name, c.code, got)
+		}
+	}
+}
+
+// TestNoFetch: without the program counter or the memory map nobody knows where the processor did not go on.
+func TestNoFetch(t *testing.T) {
+	in := at{a: arch.AMD64, regs: regs{"rip": data}}.input(t)
+	without := in
+	without.Regs = over(arch.AMD64, nil).Regs
+	blind := in
+	blind.Mapping = nil
+	for want, in := range map[string]*Input{"true false": &in, "false false": &without, "false  false": &blind} {
+		if got := fmt.Sprint(in.noFetch(), " ", in.afterInt3()); got != strings.Replace(want, "  ", " ", 1) {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	memory(&without, ^uint64(0), "\xcc")
+	if without.afterInt3() {
+		t.Error("an int3 before a pc that is not known")
+	}
+}
+
 // TestFaults: the signals that processors raise, in each system's numbers.
 func TestFaults(t *testing.T) {
 	for n, faults := range map[Numbering][]int{
@@ -269,6 +324,7 @@ func TestUndelivered(t *testing.T) {
 		{"after another instruction", at{code: movEBPEAX}, none, segv(siKernel, 0), false},
 		{"an access", at{code: loadRAX}, ended, segv(siKernel, 0), false},
 		{"an address", at{code: movEBPEAX}, ended, segv(1, 0), false},
+		{"SIGBUS", at{code: movEBPEAX}, ended, bus(siKernel, 0), false},
 		{"i386", at{a: arch.X86, code: movEBPEAX}, ended, segv(siKernel, 0), false},
 	} {
 		c.p.words = map[uint64]uint64{text - 8: c.before}

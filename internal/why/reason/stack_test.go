@@ -233,15 +233,16 @@ func TestNoRoom(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		sp   uint64
-		code int
+		s    Signal
 		want bool
 	}{
-		{"full", bottom + 4, siKernel, true},
-		{"room", bottom + 0x8000, siKernel, false},
-		{"with an address", bottom + 4, 1, false},
+		{"full", bottom + 4, sig(sigSegv, siKernel), true},
+		{"room", bottom + 0x8000, sig(sigSegv, siKernel), false},
+		{"with an address", bottom + 4, sig(sigSegv, 1), false},
+		{"a segment's end", bottom + 4, sig(sigBus, siKernel), false},
 	} {
 		in := over(arch.AMD64, regs{"rsp": c.sp}, stack)
-		in.Signal = Signal{Number: sigSegv, Code: c.code, HasInfo: true}
+		in.Signal = c.s
 		if inst, err := disasm.Decode(arch.AMD64, []byte{0x55}, 0); err == nil {
 			in.Inst = &inst
 		}

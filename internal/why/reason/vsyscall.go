@@ -12,7 +12,7 @@ import (
 // vsyscall explains a fault at a call in the kernel's page of system calls: the kernel, which carries the call out, cannot write where an argument points
 // to, or does not offer the page to programs.
 func (in *Input) vsyscall(pc uint64) (Reason, bool) {
-	if in.Arch == nil || in.Signal.Number == 0 { // other systems have exceptions, and no such page
+	if in.Signal.Number == 0 { // other systems have exceptions, and no such page
 		return Reason{}, false
 	}
 	name, ok := in.Arch.Vsyscall(pc)
@@ -27,11 +27,11 @@ func (in *Input) vsyscall(pc uint64) (Reason, bool) {
 		args = args[:1]
 	}
 	for _, reg := range args {
-		v, ok := in.Regs.Get(reg)
-		if !ok || v == 0 || in.Mapping == nil {
+		v, _ := in.Regs.Get(reg)
+		if v == 0 || in.Mapping == nil {
 			continue
 		}
-		if m, ok := in.Mapping(v); ok && m.Perm&libstate.Write != 0 {
+		if m, _ := in.mapping(v); m.Perm&libstate.Write != 0 {
 			continue
 		}
 		r := access(disasm.Access{Write: true}, v)

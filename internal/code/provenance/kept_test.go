@@ -143,8 +143,17 @@ func TestSavedAt(t *testing.T) {
 			48 89 0f # 5 mov [rdi],rcx
 			c3 # 8 ret`, 8, []int64{0}},
 	} {
-		if got := function(t, arch.AMD64, c.code).SavedAt(base+c.at, arch.RCX); !slices.Equal(got, c.want) {
+		if got := function(t, arch.AMD64, c.code).SavedAt(base+c.at, arch.RCX, 8); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+	part := function(t, arch.AMD64, `
+		88 4c 24 fc # 0 mov [rsp-4],cl
+		89 54 24 f8 # 4 mov [rsp-8],edx
+		c3 # 8 ret`)
+	for size, want := range map[int][]int64{1: {-12}, 4: nil, 8: nil} {
+		if got := part.SavedAt(base+8, arch.RCX, size); !slices.Equal(got, want) {
+			t.Errorf("%d bytes: %v, want %v", size, got, want)
 		}
 	}
 }

@@ -191,11 +191,12 @@ func TestPartsOfFortran(t *testing.T) {
 	bounded := func(lower int) *node {
 		return typed(dwarf.TagArrayType, "", integer, die(dwarf.TagSubrangeType, "", nodeAttr{dwarf.AttrLowerBound, lower}, nodeAttr{dwarf.AttrUpperBound, 3}))
 	}
-	described := func(parts ...any) *node { // its first word points to its elements
-		location := nodeAttr{dwarf.AttrDataLocation, []byte{0x97, 6}}
+	location := nodeAttr{dwarf.AttrDataLocation, []byte{0x97, 6}}
+	described := func(location nodeAttr, parts ...any) *node { // its first word points to its elements
 		return typed(dwarf.TagArrayType, "", integer, append(parts, location, die(dwarf.TagSubrangeType, "", nodeAttr{dwarf.AttrUpperBound, []byte{0x97, 0x23, 56, 6}}))...)
 	}
-	row := structure("row", sized(100), at(0, "a", integer), at(4, "w", bounded(-2)), at(32, "ids", described(nodeAttr{dwarf.AttrAllocated, []byte{0x97, 6, 0x30, 0x2e}})))
+	allocated := nodeAttr{dwarf.AttrAllocated, []byte{0x97, 6, 0x30, 0x2e}}
+	row := structure("row", sized(100), at(0, "a", integer), at(4, "w", bounded(-2)), at(32, "ids", described(location, allocated)))
 	for _, c := range []struct {
 		language dwarf.Language
 		off      int64
@@ -216,8 +217,11 @@ func TestPartsOfFortran(t *testing.T) {
 			t.Errorf("%d bytes at %d of what describes an array: %q", size, off, got)
 		}
 	}
-	if got, _, ok := typeOf(t, dwarf.LangFortran90, pointerTo(structure("fixed", sized(16), at(0, "ids", described())))).Follow("p", 0, 8); ok {
-		t.Errorf("elements that are not allocated: %q", got)
+	second := nodeAttr{dwarf.AttrDataLocation, []byte{0x97, 0x23, 8, 6}} // it is the second word
+	for _, typ := range []*node{described(location), described(second, allocated)} {
+		if got, _, ok := typeOf(t, dwarf.LangFortran90, pointerTo(structure("fixed", sized(16), at(0, "ids", typ)))).Follow("p", 0, 8); ok {
+			t.Errorf("what is no pointer to elements that are allocated: %q", got)
+		}
 	}
 	for lower, want := range map[int]string{0: "v(i)", 1: "v(i + 1)", -2: "v(i - 2)"} {
 		if got, _, _ := typeOf(t, dwarf.LangFortran90, bounded(lower)).Element("v", "i", 4, 0, 4); got != want {

@@ -263,7 +263,7 @@ func protectedObject(f *unwind.Frame, h *where.Held) string {
 		function, _ = f.Name()
 	}
 	object := strings.LastIndex(function, "__")
-	if object <= 0 {
+	if object < 0 {
 		return ""
 	}
 	return strings.ReplaceAll(function[:object], "__", ".")

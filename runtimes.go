@@ -2,6 +2,7 @@ package corewalk
 
 import (
 	"github.com/corewalk/corewalk/internal/files/jitmaps"
+	"github.com/corewalk/corewalk/internal/runtimes/ada"
 	"github.com/corewalk/corewalk/internal/runtimes/beam"
 	"github.com/corewalk/corewalk/internal/runtimes/coro"
 	"github.com/corewalk/corewalk/internal/runtimes/ghc"
@@ -59,6 +60,7 @@ var runtimeKinds = [...]runtimeKind{
 	{find: beam.Find, shows: beam.Shows,
 		walks: func(p func() *tasks.Process) walkingRuntime { return beam.NewCompiled(p) },
 		again: func(_ tasks.Runtime, p func() *tasks.Process) walkingRuntime { return beam.NewCompiled(p) }},
+	{find: ada.Find, shows: ada.Shows},
 	{find: ghc.Find,
 		walks: func(p func() *tasks.Process) walkingRuntime { return ghc.New(p) },
 		again: func(_ tasks.Runtime, p func() *tasks.Process) walkingRuntime { return ghc.New(p) }},

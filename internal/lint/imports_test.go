@@ -89,6 +89,7 @@ var floors = map[string]int{
 	"symlookup":                          3,
 	"report":                             2,
 	"tasks":                              3,
+	"internal/runtimes/ada":              4,
 	"internal/runtimes/beam":             4,
 	"internal/runtimes/coro":             4,
 	"internal/runtimes/ghc":              4,

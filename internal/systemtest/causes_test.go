@@ -381,3 +381,27 @@ func TestPartIndexes(t *testing.T) {
 	causesOf(t, "part.c", []string{"gcc", "clang"}, "abcde", check)
 	causesOf(t, "part.c", []string{"gcc"}, "g", check) // clang makes no access of it
 }
+
+// What the source of Fortran calls by % and subscripts is called so, and not as in C.
+func TestMembersOfFortran(t *testing.T) {
+	t.Parallel()
+	want := map[byte]string{
+		'w': "n%next%value where n%next = 0x0, ",
+		'r': "t%root%value where t%root = 0x0, ",
+		'd': "t%own%next%w(2) where t%own%next = 0x0, ",
+		'l': "t%own%next%low(-1) where t%own%next = 0x0, ",
+		'i': "t%ids = 0x0, ", // what it is is not allocated
+		'o': "t%one where t%one = 0x0, ",
+	}
+	causesOf(t, "lists.f90", []string{"gfortran"}, "wrdlio", func(t *testing.T, way byte, build, cause string) {
+		if way == 'w' && cause == "-" && !strings.HasSuffix(build, "-O0") {
+			return // the compiler knew it
+		}
+		if way == 'w' { // where it is inlined, n is what n points to
+			cause = strings.ReplaceAll(cause, "a%next", "n%next")
+		}
+		if !strings.HasPrefix(cause, want[way]) {
+			t.Errorf("%c: %q, want %q", way, cause, want[way])
+		}
+	})
+}

@@ -62,6 +62,15 @@ func (i *Inst) TestsZero() (r arch.Reg, size uint8, jumps, ok bool) {
 	return i.Src, 4 << (b[3] >> 7), b[3]&1 == 0, true
 }
 
+// TestsSign is TestsZero for branches that jump, or do not, if the register is below zero: tbz and tbnz of its highest bit.
+func (i *Inst) TestsSign() (r arch.Reg, size uint8, jumps, ok bool) {
+	b := i.Bytes()
+	if i.arch == nil || i.arch.Family != arch.FamilyARM64 || i.Kind != CondJump || len(b) != 4 || b[3]&0x7e != 0x36 || b[2]>>3 != 31 {
+		return arch.NoReg, 0, false, false
+	}
+	return i.Src, 4 << (b[3] >> 7), b[3]&1 != 0, true
+}
+
 func (d arm64Inst) returns(to arch.Reg) {
 	d.Kind, d.Src, d.Reads = Ret, to, arch.Mask(to)
 }

@@ -11,10 +11,20 @@ type Compare struct {
 	Imm        int64 // b, if it is neither a register nor memory
 }
 
-// Compare returns what an instruction compares that does nothing else: cmp and test of x86. It returns false for other
+// Compare returns what an instruction compares that does nothing else: cmp and test of x86, cmp and tst of A64. It returns false for other
 // instructions, and if an operand is the high byte of a 16-bit register.
 func (i *Inst) Compare() (c Compare, ok bool) {
-	if i.arch == nil || i.arch.Family != arch.FamilyX86 || i.x86.opmap != mapOne || !i.x86.legacy {
+	switch familyOf(i.arch) {
+	case arch.FamilyX86:
+		return i.x86Compare()
+	case arch.FamilyARM64:
+		return i.arm64Compare()
+	}
+	return c, false
+}
+
+func (i *Inst) x86Compare() (c Compare, ok bool) {
+	if i.x86.opmap != mapOne || !i.x86.legacy {
 		return c, false
 	}
 	c.A, c.B = arch.NoReg, arch.NoReg
@@ -63,9 +73,13 @@ func (i *Inst) x86HighByte() bool {
 	return !group && i.x86.modrm>>3&7 >= 4 || i.x86.modrm >= 0xc0 && i.x86.modrm&7 >= 4
 }
 
-// KeepsFlags reports whether an instruction surely leaves the flags of x86 as they are.
+// KeepsFlags reports whether an instruction of x86 or A64 surely leaves the flags as they are.
 func (i *Inst) KeepsFlags() bool {
-	if i.arch == nil || i.arch.Family != arch.FamilyX86 {
+	switch familyOf(i.arch) {
+	case arch.FamilyX86:
+	case arch.FamilyARM64:
+		return i.arm64KeepsFlags()
+	default:
 		return false
 	}
 	switch i.Kind {
@@ -85,6 +99,9 @@ func (i *Inst) Selects() bool {
 // JumpsAfter reports whether a conditional jump jumps, or a conditional move moves, if it follows an instruction that compared a with b, operands of
 // size bytes. It returns false, false for conditions that do not depend on that alone.
 func (i *Inst) JumpsAfter(c *Compare, size uint8, a, b uint64) (jumps, ok bool) {
+	if familyOf(i.arch) == arch.FamilyARM64 {
+		return i.arm64JumpsAfter(c.And, size, a, b)
+	}
 	if i.Kind != CondJump && !i.Selects() || i.arch == nil || i.arch.Family != arch.FamilyX86 || !i.x86.legacy || size < 1 || size > 8 {
 		return false, false
 	}

@@ -162,3 +162,56 @@ func TestComparedLost(t *testing.T) {
 		}
 	}
 }
+
+// TestComparedOnARM64 is TestCompared for aarch64.
+func TestComparedOnARM64(t *testing.T) {
+	for _, c := range []struct {
+		name, code string
+		at         uint64
+		want       string
+	}{
+		{"not below", `
+			7f 00 01 eb # 0 cmp x3,x1
+			42 00 00 54 # 4 b.cs 12
+			c0 03 5f d6 # 8 ret
+			c0 03 5f d6 # 12 ret`, 12, "x3 x1"},
+		{"below or the same", `
+			7f 00 02 eb # 0 cmp x3,x2
+			49 00 00 54 # 4 b.ls 12
+			c0 03 5f d6 # 8 ret
+			c0 03 5f d6 # 12 ret`, 12, "x2 x3"},
+		{"a constant, and an address on the way", `
+			3f 20 00 f1 # 0 cmp x1,8
+			62 00 00 54 # 4 b.cs 16
+			c0 03 5f d6 # 8 ret
+			1f 20 03 d5 # 12 nop
+			40 20 00 91 # 16 add x0,x2,8
+			c0 03 5f d6 # 20 ret`, 20, "x1 const 8"},
+		{"signed", `
+			7f 00 01 eb # 0 cmp x3,x1
+			4a 00 00 54 # 4 b.ge 12
+			c0 03 5f d6 # 8 ret
+			c0 03 5f d6 # 12 ret`, 12, ""},
+		{"other flags", `
+			7f 00 01 eb # 0 cmp x3,x1
+			20 20 00 b1 # 4 adds x0,x1,8
+			42 00 00 54 # 8 b.cs 16
+			c0 03 5f d6 # 12 ret
+			c0 03 5f d6 # 16 ret`, 16, ""},
+	} {
+		f := function(t, arch.ARM64, c.code)
+		larger, smaller, ok := f.Compared(base + c.at)
+		got := ""
+		if ok {
+			got = arch.ARM64.RegName(larger.Reg) + " "
+			if smaller.Reg == arch.NoReg {
+				got += fmt.Sprint(smaller.Value.Kind, smaller.Value.K)
+			} else {
+				got += arch.ARM64.RegName(smaller.Reg)
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}

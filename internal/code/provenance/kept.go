@@ -44,23 +44,27 @@ func (f *Func) Kept(at uint64, of arch.RegMask) map[arch.Reg]arch.RegMask {
 // maxRestored limits how often a register was saved in the frame and restored.
 const maxRestored = 4
 
-// SavedAt returns where in its frame, as offsets from the CFA, a function holds at an instruction what a register held when it was called: where it
-// stored that before anything else, as code that is not optimised does with its parameters.
-func (f *Func) SavedAt(at uint64, r arch.Reg) (offs []int64) {
+// SavedAt returns where in its frame, as offsets from the CFA, a function holds at an instruction what a register, or so many low bytes of it, held when it
+// was called: where it stored that before anything else, as code that is not optimised does with its parameters.
+func (f *Func) SavedAt(at uint64, r arch.Reg, size int) (offs []int64) {
 	for i := f.entry; i < len(f.steps); i++ {
 		in := f.inst(i)
 		if in == nil || in.Kind.IsCall() || in.Target != 0 && in.Kind != disasm.CondJump {
 			break
 		}
 		m := in.Mem()
-		if in.Kind != disasm.Store || m == nil || in.Src != r || int(m.Size) != f.arch.RegSize {
+		if in.Kind != disasm.Store || m == nil || in.Src != r || int(m.Size) != size {
 			continue
 		}
 		off, ok := f.frameOffset(i, m)
 		if !ok {
 			continue
 		}
-		if v := f.Before(at, Frame(off, int(m.Size))); v.Reg == r { // an Entry
+		v := f.Before(at, Frame(off, size))
+		if v.Kind == Cut && size < f.arch.RegSize {
+			v = f.Before(v.At, Reg(v.Base))
+		}
+		if v.Reg == r { // an Entry
 			offs = append(offs, off)
 		}
 	}

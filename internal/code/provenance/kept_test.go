@@ -163,8 +163,17 @@ func TestSavedAt(t *testing.T) {
 			48 89 0f # 5 mov [rdi],rcx
 			c3 # 8 ret`, 8, []int64{0}},
 	} {
-		if got := function(t, arch.AMD64, c.code).SavedAt(base+c.at, arch.RCX); !slices.Equal(got, c.want) {
+		if got := function(t, arch.AMD64, c.code).SavedAt(base+c.at, arch.RCX, 8); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+	part := function(t, arch.AMD64, `
+		88 4c 24 fc # 0 mov [rsp-4],cl
+		89 54 24 f8 # 4 mov [rsp-8],edx
+		c3 # 8 ret`)
+	for size, want := range map[int][]int64{1: {-12}, 4: nil, 8: nil} {
+		if got := part.SavedAt(base+8, arch.RCX, size); !slices.Equal(got, want) {
+			t.Errorf("%d bytes: %v, want %v", size, got, want)
 		}
 	}
 }
@@ -175,18 +184,18 @@ func TestSavedAtCall(t *testing.T) {
 		ff d0 # 0 call rax
 		48 89 5c 24 08 # 2 mov [rsp+8],rbx
 		c3 # 7 ret`)
-	if got := f.SavedAt(base+7, arch.RBX); got != nil {
+	if got := f.SavedAt(base+7, arch.RBX, 8); got != nil {
 		t.Errorf("behind a call: %v", got)
 	}
 	f = function(t, arch.AMD64, `
 		31 c0 # 0 xor eax,eax
 		48 89 5c 24 08 # 2 mov [rsp+8],rbx
 		c3 # 7 ret`)
-	if got := f.SavedAt(base+7, arch.RBX); !slices.Equal(got, []int64{0}) {
+	if got := f.SavedAt(base+7, arch.RBX, 8); !slices.Equal(got, []int64{0}) {
 		t.Errorf("%v", got)
 	}
 	reread(f).gone = base
-	if got := f.SavedAt(base+7, arch.RBX); got != nil {
+	if got := f.SavedAt(base+7, arch.RBX, 8); got != nil {
 		t.Errorf("behind code that can no longer be read: %v", got)
 	}
 }

@@ -178,6 +178,9 @@ func (f *Func) withZero(conditional disasm.Inst, i int) (v *tested, jumps [3]boo
 	if r, size, onZero, ok := conditional.TestsZero(); ok {
 		return &tested{f.Before(f.steps[i].Addr, Reg(r)), r, int(size)}, [3]bool{onZero, !onZero, !onZero}
 	}
+	if r, size, negative, ok := conditional.TestsSign(); ok {
+		return &tested{f.Before(f.steps[i].Addr, Reg(r)), r, int(size)}, [3]bool{!negative, !negative, negative}
+	}
 	i, in, c, ok := f.flagsFrom(i)
 	if !ok {
 		return nil, jumps

@@ -12,12 +12,18 @@ const maxWays = 8
 
 // Zero returns the value, of so many bytes, that was 0: otherwise control would not have come to the instruction at addr. It is the one that was compared
 // last, in the register reg; where ways meet, all must have compared the same register. It is nil for none.
-func (f *Func) Zero(addr uint64) (v *Value, reg arch.Reg, size int) {
+func (f *Func) Zero(addr uint64) (v *Value, reg arch.Reg, size int) { return f.must(addr, 0) }
+
+// Negative is Zero of a value that was below 0.
+func (f *Func) Negative(addr uint64) (v *Value, reg arch.Reg, size int) { return f.must(addr, -1) }
+
+// must is Zero for a value that must have been 0, or below.
+func (f *Func) must(addr uint64, sign int) (v *Value, reg arch.Reg, size int) {
 	i, ok := f.index(addr)
 	if !ok || f.opaque {
 		return nil, arch.NoReg, 0
 	}
-	if t := f.zero(&i); t != nil {
+	if t := f.tested(&i, sign); t != nil {
 		return t.value, t.reg, t.size
 	}
 	ways := f.preds[i]
@@ -26,7 +32,7 @@ func (f *Func) Zero(addr uint64) (v *Value, reg arch.Reg, size int) {
 	}
 	var found []*Value
 	for n, way := range ways {
-		t := f.zeroBy(int(way), i)
+		t := f.testedBy(int(way), i, sign)
 		if t == nil || t.reg == arch.NoReg || n > 0 && (t.reg != reg || t.size != size) {
 			return nil, arch.NoReg, 0
 		}
@@ -42,14 +48,14 @@ func (f *Func) Zero(addr uint64) (v *Value, reg arch.Reg, size int) {
 	return v, reg, size
 }
 
-// zero returns what must have been 0 for control to come to instruction *i. If that is nothing, *i becomes the instruction on the way where ways meet.
-func (f *Func) zero(i *int) *tested {
+// tested returns what must have been 0, or below, for control to come to instruction *i. If that is nothing, *i becomes the instruction on the way where ways meet.
+func (f *Func) tested(i *int, sign int) *tested {
 	for range maxGuards {
 		if *i == f.entry || len(f.preds[*i]) != 1 {
 			break
 		}
 		from := int(f.preds[*i][0])
-		if t := f.found0(from, *i); t != nil {
+		if t := f.foundSign(from, *i, sign); t != nil {
 			return t
 		}
 		*i = from
@@ -57,16 +63,16 @@ func (f *Func) zero(i *int) *tested {
 	return nil
 }
 
-// zeroBy is zero for the way through instruction i to instruction to.
-func (f *Func) zeroBy(i, to int) *tested {
-	if t := f.found0(i, to); t != nil {
+// testedBy is tested for the way through instruction i to instruction to.
+func (f *Func) testedBy(i, to, sign int) *tested {
+	if t := f.foundSign(i, to, sign); t != nil {
 		return t
 	}
-	return f.zero(&i)
+	return f.tested(&i, sign)
 }
 
-// found0 returns the value that was 0 if control went from instruction i, a conditional jump, to instruction to; nil for none.
-func (f *Func) found0(i, to int) *tested {
+// foundSign returns the value that was 0, or below, if control went from instruction i, a conditional jump, to instruction to; nil for none.
+func (f *Func) foundSign(i, to, sign int) *tested {
 	in := f.inst(i)
 	if in == nil || in.Kind != disasm.CondJump {
 		return nil
@@ -76,7 +82,7 @@ func (f *Func) found0(i, to int) *tested {
 	if taken == (jump.Next() == addr) {
 		return nil
 	}
-	if t, jumps := f.withZero(jump, i); jumps == [3]bool{taken, !taken, !taken} {
+	if t, jumps := f.withZero(jump, i); jumps == [3]bool{taken != (sign < 0), !taken, taken == (sign < 0)} {
 		return t
 	}
 	return nil

@@ -326,3 +326,67 @@ func TestZeroByBranch(t *testing.T) {
 		}
 	}
 }
+
+// TestNegative: what must have been below 0.
+func TestNegative(t *testing.T) {
+	for _, c := range []struct {
+		name, code string
+		arch       *arch.Arch
+		at         uint64
+		want       string
+		size       int
+	}{
+		{"jl", `
+			48 85 ff # 0 test rdi,rdi
+			7c 01 # 3 jl 6
+			c3 # 5 ret
+			c3 # 6 ret`, arch.AMD64, 6, "rdi", 8},
+		{"not jge, of a byte", `
+			40 84 f6 # 0 test sil,sil
+			7d 01 # 3 jge 6
+			90 # 5 nop
+			c3 # 6 ret`, arch.AMD64, 5, "rsi", 1},
+		{"jle", `
+			48 85 ff # 0 test rdi,rdi
+			7e 01 # 3 jle 6
+			c3 # 5 ret
+			c3 # 6 ret`, arch.AMD64, 6, "", 0},
+		{"not jl", `
+			48 85 ff # 0 test rdi,rdi
+			7c 01 # 3 jl 6
+			90 # 5 nop
+			c3 # 6 ret`, arch.AMD64, 5, "", 0},
+		{"je", `
+			48 85 ff # 0 test rdi,rdi
+			74 01 # 3 je 6
+			c3 # 5 ret
+			c3 # 6 ret`, arch.AMD64, 6, "", 0},
+		{"below 1", `
+			48 83 ff 01 # 0 cmp rdi,1
+			7c 01 # 4 jl 7
+			c3 # 6 ret
+			c3 # 7 ret`, arch.AMD64, 7, "", 0},
+		{"tbnz", `
+			41 00 f8 b7 # 0 tbnz x1,63,8
+			c0 03 5f d6 # 4 ret
+			c0 03 5f d6 # 8 ret`, arch.ARM64, 8, "x1", 8},
+		{"tbz, not taken", `
+			42 00 f8 36 # 0 tbz w2,31,8
+			c0 03 5f d6 # 4 ret
+			c0 03 5f d6 # 8 ret`, arch.ARM64, 4, "x2", 4},
+		{"cbz", `
+			41 00 00 b4 # 0 cbz x1,8
+			c0 03 5f d6 # 4 ret
+			c0 03 5f d6 # 8 ret`, arch.ARM64, 8, "", 0},
+	} {
+		f := function(t, c.arch, c.code)
+		v, reg, size := f.Negative(base + c.at)
+		got := ""
+		if v != nil {
+			got = c.arch.RegName(reg)
+		}
+		if got != c.want || size != c.size {
+			t.Errorf("%s: %s, %d bytes, want %s, %d", c.name, got, size, c.want, c.size)
+		}
+	}
+}

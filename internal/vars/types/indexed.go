@@ -42,14 +42,14 @@ func (t *Type) Indexed(text string, off int64, size uint64, by []Multiple) (expr
 		switch {
 		case !ok || path == "":
 			return "", nil, nil, false
-		case s.Reference() || s.Language == dwarf.LangGo:
+		case s.Reference() || s.Language == dwarf.LangGo || Fortran(s.Language):
 			return text + path, part, x.used, true
 		case strings.HasPrefix(path, "["):
 			return "(*" + text + ")" + path, part, x.used, true
 		}
 		return text + "->" + path[1:], part, x.used, true
 	}
-	if s.Reference() || to.within(mine) {
+	if s.Reference() || Fortran(s.Language) || to.within(mine) {
 		return "", nil, nil, false
 	}
 	at := floor(off, n)

@@ -2,6 +2,7 @@ package types
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/format/dwarf"
@@ -27,12 +28,12 @@ func (t *Type) Part(off, size uint64) (path string, part *Type, ok bool) {
 				return b.String(), t, off == 0 && size == s.ByteSize && size > 0
 			}
 			if f.Name != "" && (b.Len() == 0 || !s.oneInGo()) {
-				b.WriteString("." + f.Name)
+				b.WriteString(s.dot() + f.Name)
 			}
 			t, off = s.set.Of(f.Type), off-f.Off
 		case s.Tag == dwarf.TagArrayType && !s.Vector:
 			if s.apart() {
-				return "", nil, false
+				return b.String(), t, s.described() && off == 0 && size == uint64(s.set.arch.WordSize)
 			}
 			elem := s.Target()
 			n := elem.Whole()
@@ -45,14 +46,14 @@ func (t *Type) Part(off, size uint64) (path string, part *Type, ok bool) {
 			}
 			off = rest
 			index := int64(off / n)
-			if s.Language == dwarf.LangPascal83 { // elements have the numbers that the program gives them
+			if s.Language == dwarf.LangPascal83 || Fortran(s.Language) { // elements have the numbers that the program gives them
 				lower, _, ok := s.Dims()[0].Constant()
 				if !ok {
 					return "", nil, false
 				}
 				index += lower
 			}
-			fmt.Fprintf(&b, "[%d]", index)
+			b.WriteString(s.subscript(strconv.FormatInt(index, 10)))
 			t, off = elem, off%n
 		default:
 			return b.String(), t, off == 0 && (size == 0 || size == t.Size())
@@ -143,11 +144,11 @@ func (t *Type) fieldAt(off, size uint64) *Field {
 func (t *Type) MemberType(f *Field) *Type { return t.set.Of(f.Type) }
 
 // extent returns how many bytes member i of t has at most. Of one whose type the unit only declares, as clang does with
-// most types of libraries, the definition is not looked for: the member ends where the next begins.
+// most types of libraries, the definition is not looked for: the member ends where the next begins. So does a description.
 func (t *Type) extent(fields []Field, i int) uint64 {
 	f := &fields[i]
 	of := t.set.Of(f.Type)
-	if !of.Strip().Declared {
+	if s := of.Strip(); !s.Declared && !s.described() {
 		return of.Whole()
 	}
 	end := t.ByteSize
@@ -196,16 +197,16 @@ func (t *Type) nodeBase() bool {
 
 // behind writes the part at a path of the element with an index that a pointer or reference of type s, which is stripped, leads to.
 func (s *Type) behind(text, path string, index uint64) (string, bool) {
-	dotted := s.Reference() || s.Language == dwarf.LangGo
+	dotted := s.Reference() || s.Language == dwarf.LangGo || Fortran(s.Language)
 	if strings.HasPrefix(text, "*") && (index > 0 || path != "") { // what follows binds closer
 		text = "(" + text + ")"
 	}
 	switch {
-	case index > 0 && (s.Reference() || s.Language == dwarf.LangGo || s.Language == dwarf.LangRust):
+	case index > 0 && (dotted || s.Language == dwarf.LangRust):
 		return "", false
 	case index > 0:
 		return fmt.Sprintf("%s[%d]%s", text, index, path), true
-	case path == "" && s.Reference():
+	case path == "" && (s.Reference() || Fortran(s.Language)):
 		return text, true
 	case path == "":
 		return "*" + text, true
@@ -264,7 +265,7 @@ func (t *Type) arms(path string, off, size uint64, depth int, out *[]Arm) bool {
 			}
 			name := path
 			if f.Name != "" {
-				name += "." + f.Name
+				name += s.dot() + f.Name
 			}
 			if !s.MemberType(f).arms(name, off-f.Off, size, depth-1, out) {
 				return false
@@ -274,7 +275,7 @@ func (t *Type) arms(path string, off, size uint64, depth int, out *[]Arm) bool {
 	}
 	if f := s.fieldAt(off, size); f != nil {
 		if f.Name != "" {
-			path += "." + f.Name
+			path += s.dot() + f.Name
 		}
 		return s.MemberType(f).arms(path, off-f.Off, size, depth-1, out)
 	}
@@ -297,7 +298,35 @@ func (t *Type) Element(text, index string, scale uint64, off int64, size uint64)
 		return "", nil, false
 	}
 	path, part, ok := to.Part(uint64(off), size)
-	return text + "[" + index + "]" + path, part, ok
+	if Fortran(s.Language) {
+		if s.apart() || len(s.Dims()) != 1 { // a pointer is none
+			return "", nil, false
+		}
+		lower, _, known := s.Dims()[0].Constant()
+		switch ok = ok && known; {
+		case lower > 0:
+			index += fmt.Sprintf(" + %d", lower)
+		case lower < 0:
+			index += fmt.Sprintf(" - %d", -lower)
+		}
+	}
+	return text + s.subscript(index) + path, part, ok
+}
+
+// dot is how the source writes that a member follows.
+func (t *Type) dot() string {
+	if Fortran(t.Language) {
+		return "%"
+	}
+	return "."
+}
+
+// subscript is how the source writes an index of an array.
+func (t *Type) subscript(index string) string {
+	if Fortran(t.Language) {
+		return "(" + index + ")"
+	}
+	return "[" + index + "]"
 }
 
 // IsPointer reports whether t is a pointer or a reference.

@@ -185,6 +185,72 @@ func TestPartsOfArrays(t *testing.T) {
 	}
 }
 
+// Fortran writes members with %, subscripts in parentheses from the lower bound on, and nothing where a pointer leads.
+func TestPartsOfFortran(t *testing.T) {
+	integer := base("int", 4)
+	bounded := func(lower int) *node {
+		return typed(dwarf.TagArrayType, "", integer, die(dwarf.TagSubrangeType, "", nodeAttr{dwarf.AttrLowerBound, lower}, nodeAttr{dwarf.AttrUpperBound, 3}))
+	}
+	location := nodeAttr{dwarf.AttrDataLocation, []byte{0x97, 6}}
+	described := func(location nodeAttr, parts ...any) *node { // its first word points to its elements
+		return typed(dwarf.TagArrayType, "", integer, append(parts, location, die(dwarf.TagSubrangeType, "", nodeAttr{dwarf.AttrUpperBound, []byte{0x97, 0x23, 56, 6}}))...)
+	}
+	allocated := nodeAttr{dwarf.AttrAllocated, []byte{0x97, 6, 0x30, 0x2e}}
+	row := structure("row", sized(100), at(0, "a", integer), at(4, "w", bounded(-2)), at(32, "ids", described(location, allocated)))
+	for _, c := range []struct {
+		language dwarf.Language
+		off      int64
+		want     string
+	}{{dwarf.LangFortran90, 0, "p%a"}, {dwarf.LangFortran08, 8, "p%w(-1)"}, {dwarf.LangC99, 0, "p->a"}, {dwarf.LangC99, 8, "p->w[1]"}, {dwarf.LangFortran90, 28, ""}} {
+		if got, _, ok := typeOf(t, c.language, pointerTo(row)).Follow("p", c.off, 4); got != c.want || ok != (c.want != "") {
+			t.Errorf("%v, %d: %q, want %q", c.language, c.off, got, c.want)
+		}
+	}
+	if got, _, _ := typeOf(t, dwarf.LangFortran90, pointerTo(integer)).Follow("p", 0, 4); got != "p" {
+		t.Errorf("what a pointer leads to: %q", got)
+	}
+	if got, _, _ := typeOf(t, dwarf.LangFortran90, pointerTo(row)).Follow("p", 32, 8); got != "p%ids" {
+		t.Errorf("the pointer to elements: %q", got)
+	}
+	for off, size := range map[int64]uint64{32: 4, 40: 8} {
+		if got, _, ok := typeOf(t, dwarf.LangFortran90, pointerTo(row)).Follow("p", off, size); ok {
+			t.Errorf("%d bytes at %d of what describes an array: %q", size, off, got)
+		}
+	}
+	second := nodeAttr{dwarf.AttrDataLocation, []byte{0x97, 0x23, 8, 6}} // it is the second word
+	for _, typ := range []*node{described(location), described(second, allocated)} {
+		if got, _, ok := typeOf(t, dwarf.LangFortran90, pointerTo(structure("fixed", sized(16), at(0, "ids", typ)))).Follow("p", 0, 8); ok {
+			t.Errorf("what is no pointer to elements that are allocated: %q", got)
+		}
+	}
+	for lower, want := range map[int]string{0: "v(i)", 1: "v(i + 1)", -2: "v(i - 2)"} {
+		if got, _, _ := typeOf(t, dwarf.LangFortran90, bounded(lower)).Element("v", "i", 4, 0, 4); got != want {
+			t.Errorf("from %d: %q, want %q", lower, got, want)
+		}
+	}
+	apart := typed(dwarf.TagArrayType, "", integer, nodeAttr{dwarf.AttrByteStride, 8}, die(dwarf.TagSubrangeType, "", nodeAttr{dwarf.AttrCount, 4}))
+	for what, typ := range map[string]*node{"no array": pointerTo(integer), "rows": arrayOf(integer, 2, 2), "elements that are apart": apart} {
+		if got, _, ok := typeOf(t, dwarf.LangFortran90, typ).Element("p", "i", 4, 0, 4); ok {
+			t.Errorf("an element of %s: %q", what, got)
+		}
+	}
+	if got, _, ok := typeOf(t, dwarf.LangFortran90, pointerTo(structure("fixed", sized(16), at(0, "b", integer)))).Follow("p", 16, 4); ok {
+		t.Errorf("behind what a pointer leads to: %q", got)
+	}
+	long := base("integer(8)", 8)
+	strided := typed(dwarf.TagArrayType, "", long, nodeAttr{dwarf.AttrByteSize, 64}, nodeAttr{dwarf.AttrByteStride, 16}, die(dwarf.TagSubrangeType, "", nodeAttr{dwarf.AttrCount, 4}))
+	if got, _, ok := typeOf(t, dwarf.LangFortran90, pointerTo(structure("steps", sized(64), at(0, "v", strided)))).Follow("p", 0, 8); ok {
+		t.Errorf("an element of a member that is apart: %q", got)
+	}
+	if got, _, _, _ := typeOf(t, dwarf.LangFortran90, pointerTo(row)).Indexed("p", 8, 4, nil); got != "p%w(-1)" {
+		t.Errorf("without an index that was computed: %q", got)
+	}
+	by := []Multiple{{Times: 4, Name: "i", Value: 2, Known: true}}
+	if got, _, _, ok := typeOf(t, dwarf.LangFortran90, pointerTo(integer)).Indexed("p", 0, 4, by); ok {
+		t.Errorf("elements where a pointer leads: %q", got)
+	}
+}
+
 // Types of Swift are called by what their names say; a name of another language that begins so says nothing.
 func TestNamesOfSwift(t *testing.T) {
 	const name = "$s4shop6CircleV"

@@ -1,7 +1,10 @@
 package types
 
 import (
+	"bytes"
+
 	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/format/dwarf/op"
 	"github.com/corewalk/corewalk/internal/vars/unknown"
 )
 
@@ -131,6 +134,11 @@ func (t *Type) apart() bool {
 		}
 	}
 	return false
+}
+
+// described reports whether what is in the place of an array t is a description, whose first word points to the elements if there are any.
+func (t *Type) described() bool {
+	return t.Tag == dwarf.TagArrayType && (t.allocated.Present() || t.associated.Present()) && bytes.Equal(t.DataLocation.B, []byte{byte(op.PushObjectAddress), byte(op.Deref)})
 }
 
 // Dynamic reports whether the size of t differs from object to object, as an expression, a variable or a member of the

@@ -59,7 +59,7 @@ func (c *crash) findGoBounds() []report.Cause {
 		}
 	}
 	i := caller.name(index.Value, index.At, index.Reg, 0)
-	from := suspect{w: caller, v: index.Value, reg: index.Reg, value: uint64(bad)}
+	from := suspect{w: caller, v: index.Value, reg: index.Reg, value: c.arch.Truncate(uint64(bad))}
 	if whole, size := caller.sized(index); whole != "" { // of which the name is that of the whole slice
 		i.text, from.w = size+"("+whole+")", nil
 	}
@@ -71,7 +71,7 @@ func (c *crash) findGoBounds() []report.Cause {
 				from.w = nil
 			}
 			i.text += goOffset(v.K)
-			from.v, from.reg, from.value = of.Value, arch.NoReg, uint64(bad-v.K)
+			from.v, from.reg, from.value = of.Value, arch.NoReg, c.arch.Truncate(uint64(bad-v.K))
 		}
 	}
 	if i.text == "" && index.Value.Kind == provenance.Const {
@@ -107,7 +107,7 @@ func (c *crash) findGoBounds() []report.Cause {
 	if s := &b.Steps[0]; s.Kind != report.BlameVariable && (s.Name == "" || strings.HasPrefix(s.Name, "[")) { // which has no name
 		return []report.Cause{{Text: what + " where the index is " + m[2] + ", in " + caller.call.Name, Confidence: report.Likely}}
 	}
-	return []report.Cause{{Text: what + " where " + goText(blameText(b, kindOfNumbers)), Confidence: b.Confidence}}
+	return []report.Cause{{Text: what + " where " + goText(blameText(signedBlame(b, c.arch.WordSize), kindOfNumbers)), Confidence: b.Confidence}}
 }
 
 // firstElement is how the first element of a slice is named by what a slice has.

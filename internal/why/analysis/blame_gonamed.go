@@ -21,7 +21,7 @@ func goArgument(value string) (is func(string) bool, argument int, text string) 
 	}
 	switch value {
 	case "send on closed channel":
-		return prefixed("runtime.chansend"), 0, " is closed"
+		return prefixed("runtime.chansend", "runtime.selectnbsend"), 0, " is closed"
 	case "close of closed channel":
 		return prefixed("runtime.closechan"), 0, " is closed"
 	case "close of nil channel":

@@ -90,9 +90,11 @@ func (w *witness) name(v *provenance.Value, at uint64, reg arch.Reg, depth int) 
 	if n := w.nameByOrigin(v, depth); n.text != "" || v.Kind != provenance.Entry || at == 0 {
 		return n
 	}
-	for _, off := range w.code.SavedAt(at, v.Reg) {
-		if n, ok := w.inFrame(at, off, w.in.arch.RegSize); ok {
-			return n
+	for size := w.in.arch.RegSize; size > 0; size /= 2 {
+		for _, off := range w.code.SavedAt(at, v.Reg, size) {
+			if n, ok := w.inFrame(at, off, size); ok {
+				return n
+			}
 		}
 	}
 	return named{}
@@ -106,7 +108,7 @@ func (w *witness) nameByOrigin(v *provenance.Value, depth int) named {
 			return n
 		}
 		if from := w.code.Stored(v); from.Kind != provenance.Slot || from != v {
-			return w.name(from, 0, arch.NoReg, depth+1)
+			return w.name(from, v.At, arch.NoReg, depth+1)
 		}
 	case provenance.EntrySlot:
 		if n, ok := w.inFrame(w.state.PC, v.K, v.Size); ok {

@@ -28,9 +28,19 @@ func (t *tracer) passedIn(w *witness, r arch.Reg) (value uint64, exact, ok bool)
 	}
 	v := caller.code.Before(caller.state.PC, provenance.Reg(r))
 	if value, exact, ok = caller.eval.Value(v, 0); !ok && v.Kind == provenance.Entry && caller.number < maxBlameFrames {
-		return t.passedIn(caller, v.Reg) // what it was passed itself
+		return t.enteredWith(caller, v.Reg) // what it was passed itself
 	}
 	return value, exact, ok
+}
+
+// enteredWith is what a register held when a function was called: what it saved itself, or else passedIn.
+func (t *tracer) enteredWith(w *witness, r arch.Reg) (value uint64, exact, ok bool) {
+	for _, off := range w.code.SavedAt(w.state.PC, r, t.in.arch.RegSize) {
+		if value, ok := t.in.mem.Uint(w.state.CFA+uint64(off), t.in.arch.RegSize); ok && w.state.HasCFA {
+			return value, true, true
+		}
+	}
+	return t.passedIn(w, r)
 }
 
 // passed continues from a parameter to what the caller passed for it.

@@ -114,7 +114,7 @@ func (w *witness) foldedPointer(why *reason.Reason, innermost bool) (use string,
 		value, known := w.vars.Number(one.held)
 		text, _, ok := one.typ.Follow(one.text, int64(why.Addr), uint64(why.AccessSize))
 		switch {
-		case known && value != 0, innermost && !known, !ok, !strings.HasPrefix(text, one.text+"->") && !strings.HasPrefix(text, one.text+".") && text != "*"+one.text, text == use:
+		case known && value != 0, innermost && !known, !ok, !strings.HasPrefix(text, one.text+"->") && !strings.HasPrefix(text, one.text+".") && !strings.HasPrefix(text, one.text+"%") && text != "*"+one.text, text == use:
 			continue
 		case text == "*"+one.text && !known: // it may be this one
 			doubt = true

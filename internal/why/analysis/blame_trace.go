@@ -529,7 +529,7 @@ func (t *tracer) reads(n *named) {
 	}
 	n.pick(func(a types.Arm) bool {
 		return slices.ContainsFunc(t.used, func(u types.Arm) bool {
-			return u.Text == "*"+a.Text || strings.HasPrefix(u.Text, a.Text+"->") || strings.HasPrefix(u.Text, a.Text+"[") || strings.HasPrefix(u.Text, "(*"+a.Text+")")
+			return u.Text == "*"+a.Text || strings.HasPrefix(u.Text, a.Text+"->") || strings.HasPrefix(u.Text, a.Text+"%") || strings.HasPrefix(u.Text, a.Text+"[") || strings.HasPrefix(u.Text, "(*"+a.Text+")")
 		})
 	})
 	if len(n.arms) > 0 {

@@ -49,6 +49,7 @@ type crash struct {
 		goDivisor   fact[[]report.Cause]
 		goBounds    fact[[]report.Cause]
 		goNamed     fact[[]report.Cause]
+		goRefused   fact[[]report.Cause]
 		caught      fact[*caughtFault]
 		verdict     fact[verdict]
 		noticed     fact[*int]
@@ -158,7 +159,7 @@ func (c *crash) causes() []report.Cause {
 	case w.told == asReason && w.Finding != "":
 		found = []report.Cause{{Text: w.Finding, Confidence: report.Certain}}
 	}
-	first = slices.Concat(first, c.nilMap(), c.goDivisor(), c.goBounds(), c.goNamed(), c.rustPointer())
+	first = slices.Concat(first, c.nilMap(), c.goDivisor(), c.goBounds(), c.goNamed(), c.goRefused(), c.rustPointer())
 	if h := c.handled(); h != nil && c.caught() == nil {
 		handled = []report.Cause{{Text: h.text, Confidence: report.Likely}}
 	}

@@ -46,6 +46,7 @@ var crashQuestions = []struct {
 	{"nilMap", func(_ context.Context, c *crash) string { return fmt.Sprint(c.nilMap()) }},
 	{"goDivisor", func(_ context.Context, c *crash) string { return fmt.Sprint(c.goDivisor()) }},
 	{"goBounds", func(_ context.Context, c *crash) string { return fmt.Sprint(c.goBounds()) }},
+	{"goRefused", func(_ context.Context, c *crash) string { return fmt.Sprint(c.goRefused()) }},
 	{"goNamed", func(_ context.Context, c *crash) string { return fmt.Sprint(c.goNamed()) }},
 	{"caught", func(_ context.Context, c *crash) string {
 		k := c.caught()

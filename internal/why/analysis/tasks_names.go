@@ -60,7 +60,7 @@ func (in *question) nameObject(frames []*unwind.Frame, o *tasks.Object) {
 
 // ofProgram cuts off the parts of a name that are inside an object of a library: those with reserved names.
 func ofProgram(name string) string {
-	for _, mark := range []string{".__", "._M_", "._x", ".DebugInfo", "->__", "->_M_", "->_vptr."} {
+	for _, mark := range []string{".__", "._M_", "._x", ".DebugInfo", "->__", "->_M_", "->_vptr.", "._object.l."} {
 		if at := strings.Index(name, mark); at > 0 {
 			name = name[:at]
 		}
@@ -116,7 +116,7 @@ func waitsForOthers(file, function string) bool {
 	}
 	inherent := strings.TrimPrefix(function, "<") // Rust's "<std::sync::Mutex<T>>::lock"
 	for _, p := range []string{"runtime.", "sync.", "sync/atomic.", "internal/sync.", "internal/poll.", "std::", "core::", "pthread_", "sem_", "parking_lot", "lock_api::",
-		"tokio::", "async_std::", "async_lock::"} {
+		"tokio::", "async_std::", "async_lock::", "system__tasking__", "system__task_primitives__"} {
 		if strings.HasPrefix(inherent, p) {
 			return true
 		}
@@ -240,6 +240,9 @@ func nameIn(vars where.Frame, mem arch.Memory, f *unwind.Frame, addr unwind.Addr
 		}
 		if expr, part, ok := h.Type.Follow(h.Name(), int64(addr-v), 0); ok {
 			inner, part := lockIn(part)
+			if name := protectedObject(f, &h); name != "" {
+				return objectName{name, part.Name(), true}
+			}
 			if member, ok := strings.CutPrefix(inner, "."); ok && expr == "*"+h.Name() {
 				return objectName{h.Name() + "->" + member, part.Name(), true}
 			}
@@ -247,6 +250,23 @@ func nameIn(vars where.Frame, mem arch.Memory, f *unwind.Frame, addr unwind.Addr
 		}
 	}
 	return heldIn(vars, mem, pc, addr)
+}
+
+// protectedObject names the protected object, or its type, of Ada whose operation a frame is: "pkg.store" of pkg__store__putP, and of pkg__store__putN, which
+// the other calls when it has the lock. All call their object _object. It is "" for other frames and variables.
+func protectedObject(f *unwind.Frame, h *where.Held) string {
+	if h.Variable != "_object" || !types.Ada(h.Type.Language) {
+		return ""
+	}
+	function := h.Function // which may be inlined
+	if function == "" {
+		function, _ = f.Name()
+	}
+	object := strings.LastIndex(function, "__")
+	if object < 0 {
+		return ""
+	}
+	return strings.ReplaceAll(function[:object], "__", ".")
 }
 
 // maxHeldIn limits the members of a structure in which a pointer is looked for.

@@ -23,6 +23,7 @@ type table[T any] struct{ log []T }
 
 var global = []string{"x", "y"}
 var counts = map[string]int{}
+var wild uint64 = 0x7111deadb000
 
 //go:noinline
 func index(list []int, i int) int { return list[i] }
@@ -129,7 +130,7 @@ func main() {
 	case "generic":
 		(&table[string]{log: global}).nth(n)
 	case "element":
-		*(*uintptr)(unsafe.Pointer(&g.rows[0].cells)) = 0x7111deadb000
+		*(*uintptr)(unsafe.Pointer(&g.rows[0].cells)) = uintptr(wild)
 		os.Exit(element(g.rows[0], n))
 	case "send":
 		g.out = make(chan string, 1)

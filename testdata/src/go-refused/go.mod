@@ -1,0 +1,3 @@
+module fixtures/go-refused
+
+go 1.20

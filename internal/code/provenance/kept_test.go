@@ -198,4 +198,11 @@ func TestSavedAtCall(t *testing.T) {
 	if got := f.SavedAt(base+7, arch.RBX, 8); got != nil {
 		t.Errorf("behind code that can no longer be read: %v", got)
 	}
+	f = function(t, arch.AMD64, `
+		48 89 44 24 08 # 0 mov [rsp+8],rax
+		48 c7 44 24 08 07 00 00 00 # 5 mov qword [rsp+8],7
+		c3 # 14 ret`)
+	if got := f.SavedAt(base+14, arch.RAX, 8); got != nil {
+		t.Errorf("written to since: %v", got)
+	}
 }

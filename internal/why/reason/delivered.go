@@ -159,7 +159,7 @@ func (in *Input) faulted(t steppers.Trap) (s Signal, confidence string) {
 		s.Addr, s.HasAddr = t.Addr, t.HasAddr
 		if t.HasAddr {
 			confidence = in.accessed(s, &t)
-		} else if r := in.as(s); !r.bad() { // the one access of the instruction, which cannot succeed
+		} else if r := in.as(s); r.HasAddr && !r.unmatched && !r.bad() { // the one access of the instruction, which cannot succeed
 			s.Addr, s.HasAddr, confidence = r.Addr, true, report.Likely
 		}
 	case steppers.TrapProtection:

@@ -36,17 +36,23 @@ type Held struct {
 // Crash runs the program until it dies, and returns its process and what it wrote down.
 func Crash(t testing.TB, c Program) (heap.Process, []Held) {
 	t.Helper()
+	core, held := c.Crash(t)
+	return Open(t, core), held
+}
+
+// Crash runs the program until it dies, and returns its core and what it wrote down.
+func (c Program) Crash(t testing.TB) (core string, held []Held) {
+	t.Helper()
 	if c.Compiler == "" {
 		c.Compiler = "gcc"
 	}
 	exe := fixture.Compile(t, c.Compiler, "heap/blocks.c", append([]string{"-O1", "-pthread"}, c.Flags...)...)
 	log := filepath.Join(t.TempDir(), "log")
-	core := fixture.Crash(t, c.Env, exe, log, "7", fmt.Sprint(c.Threads), fmt.Sprint(c.Rounds))
-	all := Logged(t, log)
-	if len(all) < 50 {
-		t.Fatalf("only %d blocks are in the log", len(all))
+	core = fixture.Crash(t, c.Env, exe, log, "7", fmt.Sprint(c.Threads), fmt.Sprint(c.Rounds))
+	if held = Logged(t, log); len(held) < 50 {
+		t.Fatalf("only %d blocks are in the log", len(held))
 	}
-	return Open(t, core), all
+	return core, held
 }
 
 // Open opens the core of a program that was killed.

@@ -1,0 +1,51 @@
+package heaptest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/corewalk/corewalk/corestate"
+	"github.com/corewalk/corewalk/dwarfvars"
+	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/internal/vars/types"
+	"github.com/corewalk/corewalk/internal/vars/where"
+	"github.com/corewalk/corewalk/libstate"
+	"github.com/corewalk/corewalk/modules"
+	"github.com/corewalk/corewalk/symlookup"
+	"github.com/corewalk/corewalk/unwind"
+)
+
+// A Described is what the files of a process's modules say of it.
+type Described struct {
+	libs  libstate.LibraryState
+	names unwind.SymbolReader
+	where where.Process
+}
+
+// OpenDescribed opens the core of a program that was killed, with its files.
+func OpenDescribed(t testing.TB, core string) (heap.Process, *Described) {
+	t.Helper()
+	p := Open(t, core)
+	files, err := modules.New(context.Background(), p.(*corestate.ELFCore).DumpMemory())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { files.Close() })
+	return p, &Described{p.LibraryTracker(), symlookup.New(p.LibraryTracker(), files), where.ProcessOf(dwarfvars.New(p.(unwind.ProcessState), files))}
+}
+
+// SymbolNamed finds a symbol of the program.
+func (d *Described) SymbolNamed(name string) (uint64, bool) {
+	list, _ := d.libs.Libraries(false)
+	for _, lib := range list {
+		if s, ok := d.names.SymbolByName(lib, name); ok {
+			return s.Addr, true
+		}
+	}
+	return 0, false
+}
+
+// TypeOfUnit finds a type.
+func (d *Described) TypeOfUnit(code uint64, name string) (*types.Type, bool) {
+	return d.where.TypeOfUnit(code, name)
+}

@@ -108,6 +108,11 @@ func described(static *types.Type) layout {
 			}
 		}
 	}
+	for _, name := range variables {
+		if f := fieldNamed(static, name, true); f != nil {
+			l[name] = static.MemberType(f).Defined().Size()
+		}
+	}
 	return layout{l}
 }
 

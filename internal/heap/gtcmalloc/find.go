@@ -26,10 +26,10 @@ const (
 	maxListed  = 1 << 22
 )
 
-// Program is what the files of a process's modules say of it.
+// Program is what the files of a process's modules say of it: a heap.Process that implements it may have this allocator.
 type Program interface {
-	// SymbolNamed is where the variable or function with a linkage name is.
-	SymbolNamed(name string) (addr uint64, ok bool)
+	// SymbolNamed is where the variable or function with a linkage name is, and how large.
+	SymbolNamed(name string) (addr, size uint64, ok bool)
 	// TypeOfUnit is the type with a name that the unit has of which the code at an address is.
 	TypeOfUnit(code uint64, name string) (*types.Type, bool)
 }
@@ -84,41 +84,49 @@ type span struct {
 func (s *span) end() uint64 { return s.start + s.size }
 
 // Find returns the heap of a process; nil if it has none of this kind. The error says why one that is there cannot be read.
-func Find(p heap.Process, program Program, o Options) (*Heap, error) {
-	if a := p.Arch(); program == nil || a != arch.AMD64 && a != arch.ARM64 {
+func Find(p heap.Process, o Options) (*Heap, error) {
+	program, ok := p.(Program)
+	if a := p.Arch(); !ok || a != arch.AMD64 && a != arch.ARM64 {
 		return nil, nil
 	}
 	if o.Blocks == 0 {
 		o.Blocks = 1 << 26
 	}
-	h := &Heap{mem: procmem.Of(p), maps: p.Mappings(), budget: o.Blocks, at: map[string]uint64{}}
+	at, sizes := map[string]uint64{}, map[string]uint64{}
 	for _, name := range variables {
-		addr, ok := program.SymbolNamed(fmt.Sprintf("%s%d%sE", prefix, len(name), name))
-		if !ok && len(h.at) == 0 {
+		addr, size, ok := program.SymbolNamed(fmt.Sprintf("%s%d%sE", prefix, len(name), name))
+		if !ok && len(at) == 0 {
 			return nil, nil // the first one is in all
 		}
 		if ok {
-			h.at[name] = addr
+			at[name], sizes[name] = addr, size
 		}
 	}
-	if addr, ok := program.SymbolNamed(threadList); ok {
-		h.at["threads"] = addr
+	if addr, _, ok := program.SymbolNamed(threadList); ok {
+		at["threads"] = addr
 	}
-	code, _ := program.SymbolNamed(beginner)
+	code, _, _ := program.SymbolNamed(beginner)
 	static, ok := program.TypeOfUnit(code, className)
-	if !ok {
-		return nil, errors.New("its layout is another in each release, and the program has no debugging information that says which")
+	var all []layout
+	if ok {
+		all = []layout{described(static.Defined())}
+	} else if all = known(sizes); len(all) == 0 {
+		return nil, errors.New("its layout is none that is known, and the program has no debugging information that describes it")
 	}
-	if why := h.as(described(static.Defined())); why != "" {
-		return nil, errors.New(why)
+	why := ""
+	for _, l := range all {
+		h := &Heap{mem: procmem.Of(p), maps: p.Mappings(), budget: o.Blocks, at: at}
+		if why = h.as(l); why == "" {
+			return h, nil
+		}
 	}
-	return h, nil
+	return nil, errors.New(why)
 }
 
 // as reads the heap by a layout. It says why that cannot be; "" if memory agrees with it.
 func (h *Heap) as(l layout) string {
 	if lacks, ok := l.proper(); !ok {
-		return fmt.Sprintf("the program's debugging information does not say where it keeps things (%s)", lacks)
+		return "debugging information does not say where it keeps " + lacks
 	}
 	h.l, h.shift = l, l.pageShift()
 	h.readSizes()

@@ -1,6 +1,39 @@
 package gtcmalloc
 
-import "github.com/corewalk/corewalk/internal/runtimes/layouts"
+import (
+	_ "embed"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/runtimes/layouts"
+)
+
+// layoutsText has the layouts of some commits, by their dates, for programs without debugging information.
+//
+//go:embed layouts.txt
+var layoutsText string
+
+// known are the layouts of the table in which variables have some sizes, the newest first: they tell one release from most others.
+func known(sizes map[string]uint64) (all []layout) {
+	var columns []string
+	for line := range strings.Lines(layoutsText) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "field" {
+			columns = f[1:]
+			break
+		}
+	}
+	for i := len(columns) - 1; i >= 0; i-- {
+		l, _ := layouts.Read(layoutsText, func(c string) bool { return c == columns[i] })
+		fits := l != nil
+		for _, name := range variables {
+			size, is := sizes[name]
+			fits = fits && is == l.Has(name) && (!is || size == l[name])
+		}
+		if fits {
+			all = append(all, layout{l})
+		}
+	}
+	return all
+}
 
 // A layout says where one build of the allocator keeps things, by names as those of describe.go: bytes from the beginning of a record, sizes of records and
 // lengths of tables. Of numbers that may have some bits of a word only, "number" entries say which.

@@ -15,15 +15,16 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// A Described is what the files of a process's modules say of it.
+// A Described is a process with what the files of its modules say of it.
 type Described struct {
+	heap.Process
 	libs  libstate.LibraryState
 	names unwind.SymbolReader
 	where where.Process
 }
 
 // OpenDescribed opens the core of a program that was killed, with its files.
-func OpenDescribed(t testing.TB, core string) (heap.Process, *Described) {
+func OpenDescribed(t testing.TB, core string) *Described {
 	t.Helper()
 	p := Open(t, core)
 	files, err := modules.New(context.Background(), p.(*corestate.ELFCore).DumpMemory())
@@ -31,18 +32,18 @@ func OpenDescribed(t testing.TB, core string) (heap.Process, *Described) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { files.Close() })
-	return p, &Described{p.LibraryTracker(), symlookup.New(p.LibraryTracker(), files), where.ProcessOf(dwarfvars.New(p.(unwind.ProcessState), files))}
+	return &Described{p, p.LibraryTracker(), symlookup.New(p.LibraryTracker(), files), where.ProcessOf(dwarfvars.New(p.(unwind.ProcessState), files))}
 }
 
 // SymbolNamed finds a symbol of the program.
-func (d *Described) SymbolNamed(name string) (uint64, bool) {
+func (d *Described) SymbolNamed(name string) (addr, size uint64, ok bool) {
 	list, _ := d.libs.Libraries(false)
 	for _, lib := range list {
 		if s, ok := d.names.SymbolByName(lib, name); ok {
-			return s.Addr, true
+			return s.Addr, s.Size, true
 		}
 	}
-	return 0, false
+	return 0, 0, false
 }
 
 // TypeOfUnit finds a type.

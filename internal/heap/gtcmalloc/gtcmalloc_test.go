@@ -1,6 +1,7 @@
 package gtcmalloc_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/heap/gtcmalloc"
 	"github.com/corewalk/corewalk/internal/heap/heaptest"
+	"github.com/corewalk/corewalk/internal/procmem"
 )
 
 func TestMain(m *testing.M) { os.Exit(fixture.Main(m)) }
@@ -24,12 +26,11 @@ const perProcessor = "GLIBC_TUNABLES=glibc.pthread.rseq=0"
 func TestReleases(t *testing.T) {
 	for _, dir := range filepath.SplitList(os.Getenv(gtcmalloc.Releases)) {
 		for name, c := range map[string]heaptest.Program{
-			"one":       {Threads: 1, Rounds: 20000},
-			"many":      {Threads: 8, Rounds: 20000},
-			"few":       {Threads: 1, Rounds: 300},
-			"symbols":   {Threads: 8, Rounds: 20000, Flags: []string{"-Wl,-S"}},
-			"sampled":   {Threads: 8, Rounds: 20000, Source: "heap/sampled.c"},
-			"sampled 1": {Threads: 1, Rounds: 5000, Source: "heap/sampled.c"},
+			"one":     {Threads: 1, Rounds: 20000},
+			"many":    {Threads: 8, Rounds: 20000},
+			"few":     {Threads: 1, Rounds: 300},
+			"symbols": {Threads: 8, Rounds: 20000, Flags: []string{"-Wl,-S"}},
+			"sampled": {Threads: 8, Rounds: 20000, Source: "heap/sampled.c"},
 		} {
 			for caches, env := range map[string][]string{"threads": nil, "processors": {perProcessor}} {
 				t.Run(filepath.Base(dir)+"/"+name+"/"+caches, func(t *testing.T) {
@@ -52,3 +53,56 @@ func TestReleases(t *testing.T) {
 		}
 	}
 }
+
+// At whichever moment a program is stopped, what it holds is in use and has its size, and next to nothing else is.
+func TestMoments(t *testing.T) {
+	for _, dir := range filepath.SplitList(os.Getenv(gtcmalloc.Releases)) {
+		for caches, env := range map[string][]string{"threads": nil, "processors": {perProcessor}} {
+			for _, threads := range []int{1, 8} {
+				for seed := range 6 {
+					t.Run(fmt.Sprintf("%s/%s/%d/%d", filepath.Base(dir), caches, threads, seed), func(t *testing.T) {
+						exe := fixture.Compile(t, "gcc", "heap/moments.c", append([]string{"-O1", "-pthread"}, gtcmalloc.Linked(dir)...)...)
+						log := filepath.Join(t.TempDir(), "log")
+						core := fixture.Crash(t, env, exe, log, fmt.Sprint(seed), fmt.Sprint(threads), fmt.Sprint(3000+7919*seed*seed))
+						p := heaptest.OpenDescribed(t, core)
+						h, err := gtcmalloc.Find(p, gtcmalloc.Options{})
+						if h == nil {
+							t.Fatal(err)
+						}
+						table := heaptest.Logged(t, log)[0]
+						held := map[uint64]bool{}
+						mem := procmem.Of(p)
+						for i := range table.Size {
+							at := mem.Word(table.Addr + 16*i)
+							if at == 0 {
+								continue
+							}
+							size := mem.Word(table.Addr + 16*i + 8)
+							held[at] = true
+							if b, ok := h.BlockAt(at); !ok || b.Free || b.Own || b.Start != at || b.Size < size || b.Size > most(b, size) {
+								t.Errorf("%#x of %d bytes: %+v, %v", at, size, b, ok)
+							}
+						}
+						others, used := 0, 0
+						h.Blocks(func(b heap.Block) bool {
+							if !b.Free && !b.Own {
+								if used++; !held[b.Start] {
+									others++
+								}
+							}
+							return true
+						})
+						d := h.Damages()
+						if others > 20+6*threads+limit*min(threads, 2) || len(d) > min(threads, 2) {
+							t.Errorf("%d of %d blocks in use nobody holds; %+v", others, used, d)
+						}
+						t.Logf("%d held, %d in use, of others %d, damages %d", len(held), used, others, len(d))
+					})
+				}
+			}
+		}
+	}
+}
+
+// limit is how many blocks a thread has in its hands while it moves them between caches.
+const limit = 128

@@ -24,7 +24,7 @@ const perProcessor = "GLIBC_TUNABLES=glibc.pthread.rseq=0"
 // Every block that a program holds is found with its size, and what it gave back is free, though processors and threads keep it; with debugging information,
 // and, of releases that the table has, with symbols only. So are blocks that were chosen to be sampled, or to be guarded.
 func TestReleases(t *testing.T) {
-	for _, dir := range filepath.SplitList(os.Getenv(gtcmalloc.Releases)) {
+	for _, dir := range heaptest.GoogleReleases() {
 		for name, c := range map[string]heaptest.Program{
 			"one":     {Threads: 1, Rounds: 20000},
 			"many":    {Threads: 8, Rounds: 20000},
@@ -35,7 +35,7 @@ func TestReleases(t *testing.T) {
 			for caches, env := range map[string][]string{"threads": nil, "processors": {perProcessor}} {
 				t.Run(filepath.Base(dir)+"/"+name+"/"+caches, func(t *testing.T) {
 					c := c
-					c.Env, c.Flags = env, append(gtcmalloc.Linked(dir), c.Flags...)
+					c.Env, c.Flags = env, append(heaptest.Google(dir), c.Flags...)
 					core, held := c.Crash(t)
 					h, err := gtcmalloc.Find(heaptest.OpenDescribed(t, core), gtcmalloc.Options{})
 					if h == nil {
@@ -56,12 +56,12 @@ func TestReleases(t *testing.T) {
 
 // At whichever moment a program is stopped, what it holds is in use and has its size, and next to nothing else is.
 func TestMoments(t *testing.T) {
-	for _, dir := range filepath.SplitList(os.Getenv(gtcmalloc.Releases)) {
+	for _, dir := range heaptest.GoogleReleases() {
 		for caches, env := range map[string][]string{"threads": nil, "processors": {perProcessor}} {
 			for _, threads := range []int{1, 8} {
 				for seed := range 6 {
 					t.Run(fmt.Sprintf("%s/%s/%d/%d", filepath.Base(dir), caches, threads, seed), func(t *testing.T) {
-						exe := fixture.Compile(t, "gcc", "heap/moments.c", append([]string{"-O1", "-pthread"}, gtcmalloc.Linked(dir)...)...)
+						exe := fixture.Compile(t, "gcc", "heap/moments.c", append([]string{"-O1", "-pthread"}, heaptest.Google(dir)...)...)
 						log := filepath.Join(t.TempDir(), "log")
 						core := fixture.Crash(t, env, exe, log, fmt.Sprint(seed), fmt.Sprint(threads), fmt.Sprint(3000+7919*seed*seed))
 						p := heaptest.OpenDescribed(t, core)
@@ -106,3 +106,42 @@ func TestMoments(t *testing.T) {
 
 // limit is how many blocks a thread has in its hands while it moves them between caches.
 const limit = 128
+
+func find(p heap.Process) heap.Allocator {
+	if h, _ := gtcmalloc.Find(p, gtcmalloc.Options{}); h != nil {
+		return h
+	}
+	return nil
+}
+
+// recordings are of 2026, with caches of processors, and of 2021, with those of threads. Both have symbols only.
+var recordings = map[string]int{"gtcmalloc": heaptest.Held64 + 4, "gtcmalloc21": heaptest.Held64 + 3}
+
+// Recordings of processes have as many blocks in use as these held, and some of the C library's. Some are sampled, or guarded.
+func TestRecorded(t *testing.T) {
+	for name, want := range recordings {
+		t.Run(name, func(t *testing.T) {
+			heaptest.CheckRecorded(t, name, find, want)
+			h, err := gtcmalloc.Find(heaptest.Recorded(t, name).Process(), gtcmalloc.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sampled, guarded := h.Chosen(); sampled < 10 || name == "gtcmalloc" && guarded < 5 {
+				t.Errorf("%d blocks are sampled, %d guarded", sampled, guarded)
+			}
+		})
+	}
+}
+
+func FuzzMemory(f *testing.F) { fuzz(f, "gtcmalloc") }
+
+func FuzzMemory21(f *testing.F) { fuzz(f, "gtcmalloc21") }
+
+func fuzz(f *testing.F, name string) {
+	heaptest.Fuzz(f, heaptest.Recorded(f, name), func(p heap.Process) heap.Allocator {
+		if h, _ := gtcmalloc.Find(p, gtcmalloc.Options{Blocks: 1 << 13}); h != nil {
+			return h
+		}
+		return nil
+	})
+}

@@ -18,8 +18,8 @@ var update = flag.Bool("update", false, "write the layouts of the releases in CO
 // The table has the layouts that debugging information has.
 func TestTable(t *testing.T) {
 	columns := map[string]layout{}
-	for _, dir := range filepath.SplitList(os.Getenv(Releases)) {
-		core, _ := heaptest.Program{Threads: 1, Rounds: 300, Flags: Linked(dir)}.Crash(t)
+	for _, dir := range heaptest.GoogleReleases() {
+		core, _ := heaptest.Program{Threads: 1, Rounds: 300, Flags: heaptest.Google(dir)}.Crash(t)
 		p := heaptest.OpenDescribed(t, core)
 		code, _, _ := p.SymbolNamed(beginner)
 		static, ok := p.TypeOfUnit(code, className)

@@ -2,6 +2,8 @@ package heaptest
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/corewalk/corewalk/corestate"
@@ -15,11 +17,20 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
+// GoogleReleases are the directories in COREWALK_GTCMALLOC, named by dates of commits, each with the archives of Google's tcmalloc and of Abseil of that time,
+// libtcm.a and libabsl.a, with debugging information.
+func GoogleReleases() []string { return filepath.SplitList(os.Getenv("COREWALK_GTCMALLOC")) }
+
+// Google are the compiler's flags for a program with a release.
+func Google(dir string) []string {
+	return []string{"-Wl,--whole-archive", filepath.Join(dir, "libtcm.a"), "-Wl,--no-whole-archive", filepath.Join(dir, "libabsl.a"), "-lstdc++", "-lm"}
+}
+
 // A Described is a process with what the files of its modules say of it.
 type Described struct {
 	heap.Process
+	Names unwind.SymbolReader
 	libs  libstate.LibraryState
-	names unwind.SymbolReader
 	where where.Process
 }
 
@@ -32,14 +43,14 @@ func OpenDescribed(t testing.TB, core string) *Described {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { files.Close() })
-	return &Described{p, p.LibraryTracker(), symlookup.New(p.LibraryTracker(), files), where.ProcessOf(dwarfvars.New(p.(unwind.ProcessState), files))}
+	return &Described{p, symlookup.New(p.LibraryTracker(), files), p.LibraryTracker(), where.ProcessOf(dwarfvars.New(p.(unwind.ProcessState), files))}
 }
 
 // SymbolNamed finds a symbol of the program.
 func (d *Described) SymbolNamed(name string) (addr, size uint64, ok bool) {
 	list, _ := d.libs.Libraries(false)
 	for _, lib := range list {
-		if s, ok := d.names.SymbolByName(lib, name); ok {
+		if s, ok := d.Names.SymbolByName(lib, name); ok {
 			return s.Addr, s.Size, true
 		}
 	}

@@ -26,6 +26,8 @@ func subjectOf(t *testing.T, name string) *subject {
 	if err != nil {
 		t.Fatal(err)
 	}
+	h.all()
+	h.free()
 	return &subject{t, p, h, map[uint64]uint64{}}
 }
 
@@ -139,7 +141,7 @@ func TestSpanFull(t *testing.T) {
 func TestBitmapDamaged(t *testing.T) {
 	s := subjectOf(t, "gtcmalloc")
 	size := s.h.l.At("span.bitmap.size")
-	x, _ := s.spanWith(func(x *span, b []byte) bool { return s.h.sizes[x.class] >= 1024 && s.h.count(x) < 8*size-8 })
+	x, _ := s.spanWith(func(x *span, b []byte) bool { return s.h.sizes[x.class] >= 1024 && s.h.count(x) < 8*size-8 && s.h.l.of("span.allocated", b) < s.h.count(x) })
 	s.put(x.record+s.h.l.At("span.bitmap")+size-1, 0x80, 1)
 	s.damage("is free")
 
@@ -154,8 +156,8 @@ func TestSpanMoving(t *testing.T) {
 	x, b := s.spanWith(s.listed)
 	s.set(x, "span.allocated", s.h.l.of("span.allocated", b)+5)
 	h, err := s.find()
-	if err != nil || len(h.Damages()) > 0 || len(h.lists) != len(s.h.lists) {
-		t.Errorf("%v %+v, %d are free, want %d", err, h.Damages(), len(h.lists), len(s.h.lists))
+	if err != nil || len(h.Damages()) > 0 || len(h.listed(x)) != len(s.h.listed(x)) || len(h.listed(x)) == 0 {
+		t.Errorf("%v %+v, %d are free, want %d", err, h.Damages(), len(h.listed(x)), len(s.h.listed(x)))
 	}
 }
 
@@ -249,11 +251,11 @@ func TestDeletedDamaged(t *testing.T) {
 	s.put(at, at, 8)
 	if h, err := s.find(); err != nil {
 		t.Error(err)
-	} else if got := h.deleted(); len(got) != 1 {
-		t.Errorf("%d spans", len(got))
+	} else if !h.isDeleted(at) || len(h.deleted) != 1 {
+		t.Errorf("%d spans", len(h.deleted))
 	}
 	s.put(head, 0x4141414141414141, 8)
-	if h, err := s.find(); err != nil || len(h.deleted()) != 0 {
+	if h, err := s.find(); err != nil || h.isDeleted(at) || len(h.deleted) != 0 {
 		t.Error(err)
 	}
 }

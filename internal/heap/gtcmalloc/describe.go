@@ -245,6 +245,9 @@ func (l layout) proper() (lacks string, ok bool) {
 			return name, false
 		}
 	}
+	if n := l.At("leaf.pages"); n < 1<<10 || n > 1<<20 {
+		return "leaf.pages", false
+	}
 	if s := l.pageShift(); s < 12 || s > 20 {
 		return "page size", false
 	}

@@ -2,7 +2,7 @@ package gtcmalloc
 
 // Chosen are how many blocks are sampled, and how many of them guarded.
 func (h *Heap) Chosen() (sampled, guarded int) {
-	for i := range h.spans {
+	for i := range h.all() {
 		s := &h.spans[i]
 		if s.sample != 0 {
 			sampled++

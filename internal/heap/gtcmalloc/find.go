@@ -20,7 +20,9 @@ import (
 const (
 	maxClasses = 1 << 10
 	maxSpan    = 256 // bytes of a span's record
-	maxLeaves  = 1 << 16
+	maxSpans   = 1 << 24
+	maxTries   = 1 << 22 // leaves that are looked for
+	maxAsked   = 4 << 30 // bytes of leaves
 	maxDeleted = 1 << 20
 	maxDamages = 32
 	maxListed  = 1 << 22
@@ -59,17 +61,25 @@ type Heap struct {
 	l       layout
 	shift   uint // of a page
 	sizes   []uint64
-	spans   []span      // by address
-	left    [][2]uint64 // what spans were that are no more, by address
-	records [][2]uint64
 	damages []heap.Damage
 	budget  int
 	window  heap.Window
-	unlike  int // spans whose records contradict themselves
 
-	lists     map[uint64]string // of blocks that are free, by address
-	own       map[uint64]bool   // blocks that the allocator holds itself
+	// Of all spans, which are read when they are first needed: by address, and what spans were that are no more.
+	spans   []span
+	left    [][2]uint64
+	whole   bool
+	deleted map[uint64]bool // records of those; nil as long as nobody asked
+
+	// What caches have, which are read when they are first needed.
+	lists     map[uint64]string // of blocks, by address
+	records   [][2]uint64
 	readLists bool
+
+	last     uint64 // the record of the span about which somebody asked last
+	lastFree map[uint64]bool
+	walked   bool // for damages of spans
+	proxies  map[uint64]bool
 }
 
 // A span is memory that is one block, or many of one size, or free.
@@ -133,13 +143,19 @@ func (h *Heap) as(l layout) string {
 	if len(h.sizes) == 0 {
 		return "its table of sizes is not in the dump"
 	}
-	h.readSpans()
-	if len(h.spans) == 0 {
+	const enough = 512
+	some, _ := h.collect(enough)
+	if len(some) == 0 {
 		return "its records of memory are not in the dump"
 	}
-	h.free()
-	if h.unlike > max(len(h.spans)/4, 1) {
-		return fmt.Sprintf("%d of %d records of memory contradict what is known of them", h.unlike, len(h.spans))
+	unlike := 0
+	for i := range some {
+		if _, why, exact := h.freeIn(&some[i]); why != "" || !exact {
+			unlike++
+		}
+	}
+	if unlike > max(len(some)/4, 1) {
+		return fmt.Sprintf("%d of %d records of memory contradict what is known of them", unlike, len(some))
 	}
 	return ""
 }
@@ -159,31 +175,13 @@ func (h *Heap) readSizes() {
 	}
 }
 
-// readSpans reads the spans of all pages of memory that the process may write.
-func (h *Heap) readSpans() {
-	deleted := h.deleted()
-	pages := h.l.At("leaf.pages")
-	bytes := pages << h.shift
-	done, leaves := uint64(0), 0 // the number past that of the last leaf
-	for _, m := range h.maps {
-		if m.Perm&libstate.Write == 0 || uint64(m.End) > 1<<addressBits || m.End <= m.Start {
-			continue
-		}
-		for n := max(uint64(m.Start)/bytes, done); n <= (uint64(m.End)-1)/bytes; n++ {
-			done = n + 1
-			leaf := h.leafAt(n)
-			if leaf == 0 {
-				if next := h.skip(n); next > n {
-					n = next - 1
-				}
-				continue
-			}
-			if leaves++; leaves > maxLeaves || h.budget <= 0 {
-				return
-			}
-			h.leaf(n*pages, leaf, deleted)
-		}
+// all are all spans, by address.
+func (h *Heap) all() []span {
+	if h.whole {
+		return h.spans
 	}
+	h.whole = true
+	h.spans, h.left = h.collect(maxSpans)
 	slices.SortFunc(h.left, func(a, b [2]uint64) int { return compare(a[0], b[0]) })
 	slices.SortFunc(h.spans, func(a, b span) int { return compare(a.start, b.start) })
 	apart, end := h.spans[:0], uint64(0)
@@ -194,6 +192,39 @@ func (h *Heap) readSpans() {
 	}
 	h.spans = apart
 	h.left = without(h.left, h.spans)
+	return h.spans
+}
+
+// collect reads the spans of pages of memory that the process may write, and what spans were that are no more, until it has enough.
+func (h *Heap) collect(most int) (spans []span, left [][2]uint64) {
+	pages := h.l.At("leaf.pages")
+	bytes := pages << h.shift
+	done, tries := uint64(0), 0 // the number past that of the last leaf
+	for _, m := range h.maps {
+		if m.Perm&libstate.Write == 0 || uint64(m.End) > 1<<addressBits || m.End <= m.Start {
+			continue
+		}
+		for n := max(uint64(m.Start)/bytes, done); n <= (uint64(m.End)-1)/bytes; n++ {
+			done = n + 1
+			if tries++; tries > maxTries || h.budget <= 0 || h.window.Asked > maxAsked || len(spans) >= most {
+				return spans, left
+			}
+			leaf := h.leafAt(n)
+			if leaf == 0 {
+				n = h.skip(n) - 1
+				continue
+			}
+			h.leaf(n*pages, leaf, func(s span, gone bool) bool {
+				if gone {
+					left = append(left, [2]uint64{s.start, s.end()})
+				} else {
+					spans = append(spans, s)
+				}
+				return len(spans) < most
+			})
+		}
+	}
+	return spans, left
 }
 
 func compare(a, b uint64) int {
@@ -228,24 +259,25 @@ func (h *Heap) skip(n uint64) uint64 {
 	return n + 1
 }
 
-// deleted are the records of spans that are no more, which are kept for others.
-func (h *Heap) deleted() map[uint64]bool {
-	all := map[uint64]bool{}
-	for at := h.mem.Word(h.at["span_allocator_"] + h.l.At("spans.free")); at != 0 && at%8 == 0 && !all[at] && len(all) < maxDeleted; at = h.mem.Word(at) {
-		if h.budget--; h.budget <= 0 {
-			break
+// isDeleted reports whether a record is one of a span that is no more: they are kept for others, in a list.
+func (h *Heap) isDeleted(record uint64) bool {
+	if h.deleted == nil {
+		h.deleted = map[uint64]bool{}
+		for at := h.mem.Word(h.at["span_allocator_"] + h.l.At("spans.free")); at != 0 && at%8 == 0 && !h.deleted[at] && len(h.deleted) < maxDeleted; {
+			next, ok := h.mem.LookupWord(at)
+			if !ok {
+				break
+			}
+			h.deleted[at] = true
+			at = next
 		}
-		all[at] = true
 	}
-	return all
+	return h.deleted[record]
 }
 
-// leaf reads the spans of a leaf that is about the pages from a number on.
-func (h *Heap) leaf(from, leaf uint64, deleted map[uint64]bool) {
+// leaf calls do for the spans of a leaf that is about the pages from a number on, and says which are no more, until it returns false.
+func (h *Heap) leaf(from, leaf uint64, do func(s span, gone bool) bool) {
 	past := uint64(0)
-	classAt, classSize := leaf+h.l.At("leaf.class"), h.l.At("leaf.class.size")
-	var b [maxSpan]byte
-	record := b[:h.l.At("span.size")]
 	h.window.Words(h.mem, leaf+h.l.At("leaf.span"), 8*h.l.At("leaf.pages"), func(i, v uint64) bool {
 		if i < past {
 			return true
@@ -253,24 +285,34 @@ func (h *Heap) leaf(from, leaf uint64, deleted map[uint64]bool) {
 		if h.budget--; h.budget <= 0 {
 			return false
 		}
-		v &= 1<<addressBits - 1 // newer ones have the class above
-		if h.mem.Fill(v, record) < len(record) {
+		s, ok := h.spanOf(from+i, leaf, v)
+		if !ok || s.start != (from+i)<<h.shift { // what was left when memory was given back
 			return true
 		}
-		s := h.spanIn(record)
-		switch {
-		case s.size == 0 || s.start != (from+i)<<h.shift:
-			// what was left when memory was given back
-		case deleted[v]:
-			h.left = append(h.left, [2]uint64{s.start, s.end()})
-		default:
-			class, _ := h.mem.Uint(classAt+i*classSize, int(classSize))
-			s.class, s.record = int(class), v
+		gone := h.isDeleted(s.record)
+		if !gone {
 			past = i + s.size>>h.shift
-			h.spans = append(h.spans, s)
 		}
-		return true
+		return do(s, gone)
 	})
+}
+
+// spanOf is the span of a page, by what its leaf has of it; false if it is not of that page.
+func (h *Heap) spanOf(page, leaf, entry uint64) (s span, ok bool) {
+	var b [maxSpan]byte
+	record := b[:h.l.At("span.size")]
+	entry &= 1<<addressBits - 1 // newer ones have the class above
+	if h.mem.Fill(entry, record) < len(record) {
+		return s, false
+	}
+	s = h.spanIn(record)
+	if at := page << h.shift; s.size == 0 || at < s.start || at >= s.end() {
+		return s, false
+	}
+	size := h.l.At("leaf.class.size")
+	class, _ := h.mem.Uint(leaf+h.l.At("leaf.class")+page%h.l.At("leaf.pages")*size, int(size))
+	s.class, s.record = int(class), entry
+	return s, true
 }
 
 // spanIn reads a span's record; its size is 0 if it is none.

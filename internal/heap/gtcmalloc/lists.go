@@ -17,31 +17,36 @@ const (
 	inUse         = 0 // location of a span
 )
 
-// free reads what is free though its span is in use: what spans list, what processors and threads keep, and what is between them.
+// free reads what caches have: blocks that are free though they count as in use for their spans.
 func (h *Heap) free() {
 	if h.readLists {
 		return
 	}
 	h.readLists = true
-	h.lists, h.own = map[uint64]string{}, map[uint64]bool{}
-	var record [maxSpan]byte
-	for i := range h.spans {
-		s := &h.spans[i]
-		if s.sample != 0 {
-			if proxy := h.mem.Word(s.sample + h.l.At("sample.proxy")); h.l.Has("sample.proxy") && proxy != 0 && h.begins(proxy, 0) {
-				h.own[proxy] = true
-			}
-		}
-		if n := h.count(s); n > 0 {
-			b := record[:h.l.At("span.size")]
-			h.mem.Fill(s.record, b)
-			h.listed(s, b, n)
-		}
-	}
+	h.lists = map[uint64]string{}
 	h.processors()
 	h.threads()
 	h.transfers()
 	h.sharded()
+}
+
+// own reports whether the allocator itself has a block: it stands for one that was chosen to be sampled, and is elsewhere.
+func (h *Heap) own(start uint64) bool {
+	if !h.l.Has("sample.proxy") {
+		return false
+	}
+	if h.proxies == nil {
+		h.proxies = map[uint64]bool{}
+		all := h.all()
+		for i := range all {
+			if s := &all[i]; s.sample != 0 {
+				if proxy := h.mem.Word(s.sample + h.l.At("sample.proxy")); proxy != 0 {
+					h.proxies[proxy] = true
+				}
+			}
+		}
+	}
+	return h.proxies[start]
 }
 
 // count is how many blocks a span is divided into; 0 if it is one.
@@ -52,65 +57,59 @@ func (h *Heap) count(s *span) uint64 {
 	return s.size / h.sizes[s.class]
 }
 
-// listed notes the blocks that a span of count blocks lists. Which way it does follows from their size; numbers of blocks are in bytes by eight, or, of larger
-// blocks in older releases, by 64.
-func (h *Heap) listed(s *span, b []byte, count uint64) {
+// moving is how many blocks a thread takes from spans, or gives them, at a time: counts are not right while it does.
+const moving = 128
+
+// freeIn are the blocks that a span lists as free. why says how it contradicts itself: then none is known. exact is false if it counts others than there are.
+//
+// Which way it lists them follows from their size: by bits, or by numbers, which are in bytes by eight, or, of larger blocks in older releases, by 64.
+func (h *Heap) freeIn(s *span) (list []uint64, why string, exact bool) {
+	count := h.count(s)
+	if count == 0 {
+		return nil, "", true
+	}
+	var record [maxSpan]byte
+	b := record[:h.l.At("span.size")]
+	h.mem.Fill(s.record, b)
 	allocated := h.l.of("span.allocated", b)
 	if count == 1 && allocated == 0 {
-		return // the block is handed out as a span, and it is not counted
+		return nil, "", true // the block is handed out as a span, and it is not counted
 	}
-	if bitmap, ok := h.l.Layout["span.bitmap"]; ok {
-		if size := h.l.At("span.bitmap.size"); h.sizes[s.class] >= 1<<h.shift/(8*size) {
-			h.bitmap(s, b, bitmap, size, count, allocated)
-			return
+	size, bits := h.l.Layout["span.bitmap.size"]
+	if bits && h.l.Has("span.bitmap") && h.sizes[s.class] >= 1<<h.shift/(8*size) {
+		list, why = h.bitmap(s, b, size, count)
+	} else {
+		unit := uint64(8)
+		if fine, ok := h.l.Layout["sizes.fine"]; ok && h.sizes[s.class] > fine {
+			unit = 64
 		}
+		list, why = h.indexes(s, b, count, unit)
 	}
-	unit := uint64(8)
-	if fine, ok := h.l.Layout["sizes.fine"]; ok && h.sizes[s.class] > fine {
-		unit = 64
+	all := allocated + uint64(len(list))
+	switch {
+	case allocated == count: // of one that is full nothing counts
+		return nil, "", why == ""
+	case why != "":
+		return nil, why, false
+	case max(all, count)-min(all, count) > moving:
+		return nil, fmt.Sprintf("a span's record says that %d of its %d blocks are in use, and %d are free", allocated, count, len(list)), false
 	}
-	list, why := h.indexes(s, b, count, unit)
-	if why != "" {
-		if allocated != count { // of one that is full nothing counts
-			h.contradict(s, why)
-		}
-		return
-	}
-	h.counted(s, allocated, uint64(len(list)), count)
-	for _, at := range list {
-		h.give(at, "span", s.class, s)
-	}
+	return list, "", all == count
 }
 
-// bitmap notes the blocks of a span whose bits are set.
-func (h *Heap) bitmap(s *span, b []byte, at, size, count, allocated uint64) {
-	free := uint64(0)
+// bitmap are the blocks of a span whose bits are set.
+func (h *Heap) bitmap(s *span, b []byte, size, count uint64) (list []uint64, why string) {
+	at := h.l.At("span.bitmap")
 	for i := uint64(0); i < 8*size; i++ {
 		switch k := at + i/8; {
 		case k >= uint64(len(b)) || b[k]>>(i%8)&1 == 0:
 		case i >= count:
-			h.contradict(s, fmt.Sprintf("a span's record says that its block %d of %d is free", i, count))
-			return
+			return nil, fmt.Sprintf("a span's record says that its block %d of %d is free", i, count)
 		default:
-			free++
-			h.give(s.start+i*h.sizes[s.class], "span", s.class, s)
+			list = append(list, s.start+i*h.sizes[s.class])
 		}
 	}
-	h.counted(s, allocated, free, count)
-}
-
-// moving is how many blocks a thread takes from spans, or gives them, at a time: counts are not right while it does.
-const moving = 128
-
-// counted proves that a span counts as many blocks as it has.
-func (h *Heap) counted(s *span, allocated, free, count uint64) {
-	switch all := allocated + free; {
-	case all == count:
-	case max(all, count)-min(all, count) <= moving:
-		h.unlike++
-	default:
-		h.contradict(s, fmt.Sprintf("a span's record says that %d of its %d blocks are in use, and %d are free", allocated, count, free))
-	}
+	return list, ""
 }
 
 // indexes are the free blocks of a span by their numbers in units of bytes: some in the span's record, others in free blocks, each of which has the next such
@@ -161,32 +160,26 @@ func (h *Heap) indexes(s *span, b []byte, count, unit uint64) (list []uint64, wh
 	return list, ""
 }
 
-// contradict notes that a span contradicts itself: what of it is free is not known then.
-func (h *Heap) contradict(s *span, why string) {
-	h.unlike++
-	h.note(heap.Damage{At: s.record, Size: int(h.l.At("span.size")), Why: why, Of: heap.Block{Start: s.start}})
-}
-
-// begins reports whether a block of a class begins at an address; class 0 for any.
+// begins reports whether a block of a class begins at an address.
 func (h *Heap) begins(at uint64, class int) bool {
-	s := h.spanAt(at)
-	if s == nil || class != 0 && s.class != class || h.count(s) == 0 {
+	s, ok := h.spanAt(at)
+	if !ok || s.class != class || h.count(&s) == 0 {
 		return false
 	}
 	off := at - s.start
-	return off%h.sizes[s.class] == 0 && off/h.sizes[s.class] < h.count(s)
+	return off%h.sizes[s.class] == 0 && off/h.sizes[s.class] < h.count(&s)
 }
 
-// give notes that a block of a class is on a list, of a span if that is known. It is false if there is no such block.
-func (h *Heap) give(at uint64, list string, class int, within *span) bool {
+// give notes that a block of a class is in a cache. It is false if there is no such block.
+func (h *Heap) give(at uint64, list string, class int) bool {
 	if h.budget--; h.budget <= 0 || len(h.lists) >= maxListed {
 		return true
 	}
-	if within == nil && !h.begins(at, class) {
+	if !h.begins(at, class) {
 		return false
 	}
 	if was := h.lists[at]; was != "" {
-		h.note(heap.Damage{At: at, Size: 8, Why: fmt.Sprintf("it is in a %s, and in a %s already", list, was), Of: heap.Block{Start: at, Size: h.sizes[class], Free: true, List: was}, Twice: true})
+		h.note(twice(at, h.sizes[class], list, was))
 		return true
 	}
 	h.lists[at] = list
@@ -252,6 +245,7 @@ func (h *Heap) processor(at, size, begins uint64) bool {
 	if heads == nil {
 		return false
 	}
+	h.budget -= len(h.sizes)
 	for class := 1; class < len(h.sizes); class++ {
 		b := heads[uint64(class)*head:]
 		current := uint64(order.Uint16(b))
@@ -290,7 +284,7 @@ func (h *Heap) processor(at, size, begins uint64) bool {
 	}
 	h.records = append(h.records, [2]uint64{at, at + size})
 	for _, s := range found {
-		if !h.give(s.block, "processor cache", s.class, nil) {
+		if !h.give(s.block, "processor cache", s.class) {
 			h.note(heap.Damage{At: s.at, Size: 8, Why: fmt.Sprintf("a processor's cache of blocks of %d bytes has %#x, where none begins", h.sizes[s.class], s.block)})
 		}
 	}
@@ -309,11 +303,11 @@ func (h *Heap) threads() {
 		for class := 1; class < len(h.sizes); class++ {
 			list := at + h.l.At("thread.lists") + uint64(class)*h.l.At("thread.list.size")
 			n, ok := h.mem.U32(list + h.l.At("list.length"))
+			if h.budget--; h.budget <= 0 {
+				return
+			}
 			if !ok || n == 0 {
 				continue
-			}
-			if h.budget <= 0 {
-				return
 			}
 			h.chain(list+h.l.At("list.first"), int(n), class)
 		}
@@ -323,19 +317,18 @@ func (h *Heap) threads() {
 // chain notes the blocks of a thread's list, to whose first a pointer leads, and each to the next.
 func (h *Heap) chain(head uint64, n, class int) {
 	prev := uint64(0)
-	for at := h.mem.Word(head); n > 0 && at != 0; n-- {
-		switch {
-		case h.budget <= 0 || h.lists[at] != "" && !h.give(at, "thread cache", class, nil):
+	for at := h.mem.Word(head); n > 0 && at != 0 && h.budget > 0; n-- {
+		was := h.lists[at]
+		if !h.give(at, "thread cache", class) {
+			if prev != 0 {
+				h.note(heap.Damage{At: prev, Size: 8, Why: fmt.Sprintf("the list's pointer there, %#x, leads to no block", at), Of: heap.Block{Start: prev, Size: h.sizes[class], Free: true, List: "thread cache"}, Written: true})
+			} else {
+				h.note(heap.Begins("thread cache", head, 8, at, h.sizes[class]))
+			}
 			return
-		case h.lists[at] != "":
-			return // twice
-		case h.give(at, "thread cache", class, nil):
-		case prev != 0:
-			h.note(heap.Damage{At: prev, Size: 8, Why: fmt.Sprintf("the list's pointer there, %#x, leads to no block", at), Of: heap.Block{Start: prev, Size: h.sizes[class], Free: true, List: "thread cache"}, Written: true})
-			return
-		default:
-			h.note(heap.Begins("thread cache", head, 8, at, h.sizes[class]))
-			return
+		}
+		if was != "" {
+			return // it may go on for ever
 		}
 		prev, at = at, h.mem.Word(at)
 	}
@@ -382,6 +375,9 @@ func (h *Heap) slots(at uint64, kind string, class int, ring bool) bool {
 	if !h.l.Has(kind+".slots") || !h.l.Has(kind+".used") || h.sizes[class] == 0 {
 		return false
 	}
+	if h.budget--; h.budget <= 0 {
+		return true
+	}
 	table := h.mem.Word(at + h.l.At(kind+".slots"))
 	info := at + h.l.At(kind+".used")
 	start, mask := uint32(0), uint64(maxSlots)
@@ -417,7 +413,7 @@ func (h *Heap) slots(at uint64, kind string, class int, ring bool) bool {
 		if ring {
 			slot = table + 8*((uint64(start)+i)&mask)
 		}
-		h.give(h.mem.Word(slot), "transfer cache", class, nil)
+		h.give(h.mem.Word(slot), "transfer cache", class)
 	}
 	for _, d := range wrong {
 		h.note(d)

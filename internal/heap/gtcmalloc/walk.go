@@ -1,6 +1,7 @@
 package gtcmalloc
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/corewalk/corewalk/internal/heap"
@@ -16,10 +17,27 @@ func (h *Heap) block(s *span, i uint64) heap.Block {
 	}
 	size := h.sizes[s.class]
 	b := heap.Block{Start: s.start + i*size, Size: size}
-	b.List = h.lists[b.Start]
-	b.Free = b.List != ""
-	b.Own = h.own[b.Start] && !b.Free
+	switch list := h.lists[b.Start]; {
+	case list != "":
+		b.Free, b.List = true, list
+	case h.listed(s)[b.Start]:
+		b.Free, b.List = true, "span"
+	default:
+		b.Own = h.own(b.Start)
+	}
 	return b
+}
+
+// listed are the blocks that a span lists as free. Those of the last one are kept.
+func (h *Heap) listed(s *span) map[uint64]bool {
+	if h.last != s.record {
+		list, _, _ := h.freeIn(s)
+		h.last, h.lastFree = s.record, make(map[uint64]bool, len(list))
+		for _, at := range list {
+			h.lastFree[at] = true
+		}
+	}
+	return h.lastFree
 }
 
 // alone is the block that a span is: all of it, or what a block has that was chosen to be by itself.
@@ -58,7 +76,7 @@ func (h *Heap) guarded(s *span) (start, size uint64, ok bool) {
 func (h *Heap) Blocks(yield func(heap.Block) bool) {
 	h.free()
 	k := 0
-	for i := range h.spans {
+	for i := range h.all() {
 		s := &h.spans[i]
 		for ; k < len(h.left) && h.left[k][0] < s.start; k++ {
 			if !yield(gone(h.left[k])) {
@@ -83,13 +101,28 @@ func gone(r [2]uint64) heap.Block {
 	return heap.Block{Start: r[0], Size: r[1] - r[0], Free: true, List: "free span"}
 }
 
-// spanAt returns the span that has an address.
-func (h *Heap) spanAt(addr uint64) *span {
-	i := heap.Within(h.spans, addr, func(s *span) (start, end uint64) { return s.start, s.end() })
-	if i < 0 {
-		return nil
+// spanAt returns the span that has an address: by the page, else, as of large ones only the first and the last page lead to them, by all spans.
+func (h *Heap) spanAt(addr uint64) (s span, ok bool) {
+	if addr>>addressBits != 0 {
+		return s, false
 	}
-	return &h.spans[i]
+	if !h.whole {
+		page, pages := addr>>h.shift, h.l.At("leaf.pages")
+		leaf := h.leafAt(page / pages)
+		if leaf == 0 {
+			return s, false
+		}
+		entry := h.mem.Word(leaf + h.l.At("leaf.span") + 8*(page%pages))
+		if s, ok = h.spanOf(page, leaf, entry); ok && !h.isDeleted(s.record) {
+			return s, true
+		}
+	}
+	all := h.all()
+	i := heap.Within(all, addr, func(s *span) (start, end uint64) { return s.start, s.end() })
+	if i < 0 {
+		return s, false
+	}
+	return all[i], true
 }
 
 // Records implements heap.Allocator: tables of free blocks, behind whose ends are old pointers.
@@ -101,30 +134,54 @@ func (h *Heap) Records() [][2]uint64 {
 // BlockAt implements heap.Allocator. Blocks have no records beside them.
 func (h *Heap) BlockAt(addr uint64) (b heap.Block, ok bool) {
 	h.free()
-	s := h.spanAt(addr)
-	if s == nil {
+	s, ok := h.spanAt(addr)
+	if !ok {
 		i := heap.Within(h.left, addr, func(r *[2]uint64) (start, end uint64) { return r[0], r[1] })
 		if i < 0 {
 			return b, false
 		}
 		return gone(h.left[i]), true
 	}
-	n := h.count(s)
+	n := h.count(&s)
 	if n == 0 {
-		b = h.block(s, 0)
+		b = h.block(&s, 0)
 		return b, b.Contains(addr)
 	}
 	i := (addr - s.start) / h.sizes[s.class]
 	if i >= n {
 		return b, false
 	}
-	return h.block(s, i), true
+	return h.block(&s, i), true
 }
 
 // Damages implements heap.Allocator.
 func (h *Heap) Damages() []heap.Damage {
 	h.free()
+	if !h.walked {
+		h.walked = true
+		for i := range h.all() {
+			h.examine(&h.spans[i])
+		}
+	}
 	return slices.Clone(h.damages)
+}
+
+// examine notes how a span contradicts itself, and what it lists that is in a cache, too.
+func (h *Heap) examine(s *span) {
+	list, why, _ := h.freeIn(s)
+	if why != "" {
+		h.note(heap.Damage{At: s.record, Size: int(h.l.At("span.size")), Why: why, Of: heap.Block{Start: s.start}})
+	}
+	for _, at := range list {
+		if was := h.lists[at]; was != "" {
+			h.note(twice(at, h.sizes[s.class], "span", was))
+		}
+	}
+}
+
+// twice is the damage of a block that is on two lists.
+func twice(at, size uint64, list, was string) heap.Damage {
+	return heap.Damage{At: at, Size: 8, Why: fmt.Sprintf("it is in a %s, and in a %s already", list, was), Of: heap.Block{Start: at, Size: size, Free: true, List: was}, Twice: true}
 }
 
 var _ heap.Allocator = (*Heap)(nil)

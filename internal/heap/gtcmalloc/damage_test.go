@@ -97,7 +97,7 @@ func TestSpanDamaged(t *testing.T) {
 				{"in a block", func(s *subject, x *span, b []byte, cache uint64) {
 					s.put(x.start+8*s.h.l.of("span.freelist", b), 0x7fff, 2)
 				}, "where none begins"},
-				{"many in the record", func(s *subject, x *span, b []byte, cache uint64) { s.set(x, "span.cached", 15) }, "where none begins"},
+				{"many in the record", func(s *subject, x *span, b []byte, cache uint64) { s.set(x, "span.cached", 17) }, "no room"},
 				{"many in a block", func(s *subject, x *span, b []byte, cache uint64) { s.set(x, "span.embedded", 60000) }, "no room"},
 				{"counts", func(s *subject, x *span, b []byte, cache uint64) { s.set(x, "span.allocated", 60000) }, "blocks are in use"},
 			} {

@@ -14,6 +14,7 @@ const (
 	maxShards     = 1 << 10
 	maxGuarded    = 1 << 12
 	listEnd       = 0xffff
+	maxCached     = 16 // numbers in a span's record
 	inUse         = 0 // location of a span
 )
 
@@ -132,9 +133,13 @@ func (h *Heap) indexes(s *span, b []byte, count, unit uint64) (list []uint64, wh
 		list = append(list, s.start+off)
 		return true
 	}
-	at := h.l.At("span.cache")
-	for i := range h.l.of("span.cached", b) {
-		if at+2*i+2 > uint64(len(b)) || !take(uint64(order.Uint16(b[at+2*i:]))) {
+	n := h.l.of("span.cached", b)
+	cache := h.mem.Bytes(s.record+h.l.At("span.cache"), int(2*min(n, maxCached))) // it may be longer than its type says
+	if n > maxCached || cache == nil && n > 0 {
+		return nil, fmt.Sprintf("a span's record says that it has %d numbers: there is no room", n)
+	}
+	for i := range n {
+		if !take(uint64(order.Uint16(cache[2*i:]))) {
 			return nil, why
 		}
 	}

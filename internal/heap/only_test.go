@@ -53,7 +53,7 @@ func recordings(name string) []string {
 		return []string{name, name + "32"}
 	}
 	if name == "gtcmalloc" {
-		return []string{name, name + "21"}
+		return []string{name, name + "21", name + "22"}
 	}
 	if name == "mimalloc" {
 		return []string{name, name + "21", name + "24", name + "30", name + "34", name + "36"}

@@ -114,6 +114,7 @@ func TestRecordHeaps(t *testing.T) {
 		},
 		"gtcmalloc":     google("2026-08", "GLIBC_TUNABLES=glibc.pthread.rseq=0"), // so that processors have caches
 		"gtcmalloc21":   google("2021-03"),
+		"gtcmalloc22":   google("2022-06", "GLIBC_TUNABLES=glibc.pthread.rseq=0"),
 		"jemalloc":      preloaded("libjemalloc.so.2"),
 		"jemalloc32":    release("COREWALK_JEMALLOC", "5.3.0-m32"),
 		"jemalloc32_52": release("COREWALK_JEMALLOC", "5.2.1-m32"),

@@ -141,7 +141,9 @@ func TestSpanFull(t *testing.T) {
 func TestBitmapDamaged(t *testing.T) {
 	s := subjectOf(t, "gtcmalloc")
 	size := s.h.l.At("span.bitmap.size")
-	x, _ := s.spanWith(func(x *span, b []byte) bool { return s.h.sizes[x.class] >= 64 && s.h.count(x) < 8*size-8 && s.h.l.of("span.allocated", b) < s.h.count(x) })
+	x, _ := s.spanWith(func(x *span, b []byte) bool {
+		return s.h.sizes[x.class] >= 64 && s.h.count(x) < 8*size-8 && s.h.l.of("span.allocated", b) < s.h.count(x)
+	})
 	s.put(x.record+s.h.l.At("span.bitmap")+size-1, 0x80, 1)
 	s.damage("is free")
 

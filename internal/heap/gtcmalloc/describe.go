@@ -123,24 +123,27 @@ type place struct {
 	value uint64      // of a static member
 }
 
-// entry makes an entry of the place, as its kind says.
+// entry makes an entry of the place, as its kind says; false if it cannot be one.
 func (p place) entry(kind, name string, l layouts.Layout) bool {
+	var v uint64
+	ok := true
 	switch kind {
 	case "@":
-		l[name] = p.bit / 8
-		return p.bit%8 == 0
+		v, ok = p.bit/8, p.bit%8 == 0
 	case "#":
-		l[name] = p.packed()
-		return p.bits > 0 && p.bits <= 64
+		v, ok = p.packed(), p.bits > 0 && p.bits <= 64
 	case "=":
-		l[name] = p.typ.Size()
-		return l[name] > 0
+		v = p.typ.Size()
+		ok = v > 0
 	case "s":
-		l[name] = p.value
-		return p.value > 0
+		v = p.value
+		ok = v > 0
+	default:
+		v, ok = length(p.typ)
 	}
-	n, ok := length(p.typ)
-	l[name] = n
+	if ok {
+		l[name] = v
+	}
 	return ok
 }
 

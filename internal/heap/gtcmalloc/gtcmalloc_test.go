@@ -2,6 +2,7 @@ package gtcmalloc_test
 
 import (
 	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"testing"
@@ -114,20 +115,60 @@ func find(p heap.Process) heap.Allocator {
 	return nil
 }
 
-// recordings are of 2026, with caches of processors, and of 2021, with those of threads. Both have symbols only.
-var recordings = map[string]int{"gtcmalloc": heaptest.Held64 + 4, "gtcmalloc21": heaptest.Held64 + 3}
+// recordings are of 2026 and 2022, with caches of processors, and of 2021, with those of threads. All have symbols only.
+var recordings = map[string]struct {
+	used             int
+	sampled, guarded int
+	all              string
+}{
+	"gtcmalloc":   {heaptest.Held64 + 4, 27, 9, "map[:1338 processor cache:251 span:1798 transfer cache:97] 396176 b4e0b2ae"},
+	"gtcmalloc21": {heaptest.Held64 + 3, 16, 0, "map[:1337 own:12 span:1049 thread cache:167] 206320 2ceed558"},
+	"gtcmalloc22": {heaptest.Held64 + 3, 18, 0, "map[:1337 own:14 processor cache:471 span:1747 transfer cache:64] 672512 03ab2ccf"},
+}
 
-// Recordings of processes have as many blocks in use as these held, and some of the C library's. Some are sampled, or guarded.
+// Recordings of processes have as many blocks in use as these held, and some of the C library's. Some are sampled, or guarded. Whoever asks about one block
+// before all are known is told the same.
 func TestRecorded(t *testing.T) {
 	for name, want := range recordings {
 		t.Run(name, func(t *testing.T) {
-			heaptest.CheckRecorded(t, name, find, want)
-			h, err := gtcmalloc.Find(heaptest.Recorded(t, name).Process(), gtcmalloc.Options{})
-			if err != nil {
-				t.Fatal(err)
+			heaptest.CheckRecorded(t, name, find, want.used)
+			open := func() *gtcmalloc.Heap {
+				h, err := gtcmalloc.Find(heaptest.Recorded(t, name).Process(), gtcmalloc.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return h
 			}
-			if sampled, guarded := h.Chosen(); sampled < 10 || name == "gtcmalloc" && guarded < 5 {
+			h, one := open(), open()
+			lists, sum, n := map[string]int{}, crc32.NewIEEE(), 0
+			for b := range h.Blocks {
+				what := b.List
+				if b.Own {
+					what = "own"
+				}
+				lists[what]++
+				fmt.Fprintln(sum, b)
+				if n++; n%20 == 0 && b.List != "free span" {
+					for _, at := range []uint64{b.Start, b.End() - 1} {
+						if got, ok := one.BlockAt(at); !ok || got != b {
+							t.Errorf("%#x: %+v, want %+v", at, got, b)
+						}
+					}
+				}
+			}
+			size := uint64(0)
+			for _, r := range h.Records() {
+				size += r[1] - r[0]
+				fmt.Fprintln(sum, r)
+			}
+			if got := fmt.Sprintf("%v %d %08x", lists, size, sum.Sum32()); got != want.all {
+				t.Errorf("%s, want %s", got, want.all)
+			}
+			if sampled, guarded := h.Chosen(); sampled != want.sampled || guarded != want.guarded {
 				t.Errorf("%d blocks are sampled, %d guarded", sampled, guarded)
+			}
+			if d := h.Damages(); len(d) > 0 {
+				t.Errorf("%+v", d)
 			}
 		})
 	}
@@ -136,6 +177,8 @@ func TestRecorded(t *testing.T) {
 func FuzzMemory(f *testing.F) { fuzz(f, "gtcmalloc") }
 
 func FuzzMemory21(f *testing.F) { fuzz(f, "gtcmalloc21") }
+
+func FuzzMemory22(f *testing.F) { fuzz(f, "gtcmalloc22") }
 
 func fuzz(f *testing.F, name string) {
 	heaptest.Fuzz(f, heaptest.Recorded(f, name), func(p heap.Process) heap.Allocator {

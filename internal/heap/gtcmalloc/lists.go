@@ -15,7 +15,7 @@ const (
 	maxGuarded    = 1 << 12
 	listEnd       = 0xffff
 	maxCached     = 16 // numbers in a span's record
-	inUse         = 0 // location of a span
+	inUse         = 0  // location of a span
 )
 
 // free reads what caches have: blocks that are free though they count as in use for their spans.

@@ -264,7 +264,6 @@ func TestDeletedDamaged(t *testing.T) {
 
 // A heap that cannot be read is one that says why: where its records are missing, and where they are not what the layout says.
 func TestUnread(t *testing.T) {
-	s := subjectOf(t, "gtcmalloc21")
 	for _, c := range []struct {
 		what   string
 		change func(s *subject)
@@ -285,7 +284,7 @@ func TestUnread(t *testing.T) {
 			}
 		}, "contradict"},
 	} {
-		s = subjectOf(t, "gtcmalloc21")
+		s := subjectOf(t, "gtcmalloc21")
 		c.change(s)
 		if h, err := s.find(); h != nil || err == nil || !strings.Contains(err.Error(), c.why) {
 			t.Errorf("%s: %v, want %q", c.what, err, c.why)

@@ -46,7 +46,7 @@ func TestReleases(t *testing.T) {
 					if c.Rounds > 300 && (lists["processor cache"] > 20) != (caches == "processors") || lists["thread cache"] == 0 && caches == "threads" {
 						t.Errorf("lists: %v", lists)
 					}
-					if sampled, guarded := h.Chosen(); c.Source != "" && (sampled < 10 || guarded < 5) {
+					if sampled, guarded := h.Chosen(); c.Source != "" && (sampled < 10 || guarded < 5 && filepath.Base(dir) != "2023-10") { // which guards few blocks that one stack allocates
 						t.Errorf("%d blocks are sampled, %d guarded", sampled, guarded)
 					}
 				})

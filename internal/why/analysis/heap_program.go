@@ -43,3 +43,13 @@ type wholeProcess struct {
 	heap.Process
 	*program
 }
+
+// ViewMem has bytes that the process has at hand.
+func (p wholeProcess) ViewMem(addr arch.Address, n int) []byte {
+	if v, ok := p.Process.(interface {
+		ViewMem(addr arch.Address, n int) []byte
+	}); ok {
+		return v.ViewMem(addr, n)
+	}
+	return nil
+}

@@ -352,6 +352,28 @@ func (r *readerWhere) TypeNamed(name string) (*types.Type, bool) {
 	return r.types.Lookup(nil, name, uint64(r.proc.Arch().WordSize))
 }
 
+// TypeOfUnit implements where.Process.
+func (r *readerWhere) TypeOfUnit(code arch.Address, name string) (*types.Type, bool) {
+	libs := r.proc.LibraryTracker()
+	if libs == nil {
+		return nil, false
+	}
+	lib, ok := libs.LibraryAt(code)
+	if !ok {
+		return nil, false
+	}
+	im := (*Reader)(r).localFile(lib)
+	if !im.HasDWARF() {
+		return nil, false
+	}
+	u, err := im.DWARF().UnitForPC(code - im.Bias(lib.LoadBias))
+	if err != nil {
+		return nil, false
+	}
+	d, ok := types.NamedIn(u, name)
+	return r.types.At(d), ok
+}
+
 // GoType implements where.Process.
 func (r *readerWhere) GoType(lib *libstate.Library, like *types.Type, descriptor arch.Address) (*types.Type, bool) {
 	im := (*Reader)(r).localFile(lib)

@@ -55,5 +55,6 @@ const (
 	WarnTruncated  = "truncated"         // the dump is truncated; the message says where
 	WarnNameless   = "module-symbols"    // modules on the stack have no symbols: frames have no names
 	WarnObjects    = "objects"           // the types of a language's objects in the heap are not known
+	WarnHeap       = "heap"              // an allocator is there, but how it keeps its heap is not known
 	WarnLate       = "late"              // live process: memory was read after the moment of the report
 )

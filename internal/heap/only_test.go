@@ -8,6 +8,7 @@ import (
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/heap/asan"
 	"github.com/corewalk/corewalk/internal/heap/glibc"
+	"github.com/corewalk/corewalk/internal/heap/gtcmalloc"
 	"github.com/corewalk/corewalk/internal/heap/heaptest"
 	"github.com/corewalk/corewalk/internal/heap/jemalloc"
 	"github.com/corewalk/corewalk/internal/heap/mallocng"
@@ -27,6 +28,7 @@ func TestOnly(t *testing.T) {
 		"oldmalloc": func(p heap.Process) bool { return oldmalloc.Find(p, oldmalloc.Options{}) != nil },
 		"jemalloc":  func(p heap.Process) bool { return jemalloc.Find(p, jemalloc.Options{}) != nil },
 		"tcmalloc":  func(p heap.Process) bool { return tcmalloc.Find(p, tcmalloc.Options{}) != nil },
+		"gtcmalloc": func(p heap.Process) bool { h, _ := gtcmalloc.Find(p, gtcmalloc.Options{}); return h != nil },
 		"mimalloc":  func(p heap.Process) bool { return mimalloc.Find(p, mimalloc.Options{}) != nil },
 		"scudo":     func(p heap.Process) bool { return scudo.Find(p, scudo.Options{}) != nil },
 		"asan":      func(p heap.Process) bool { return asan.Find(p, asan.Options{}) != nil },
@@ -49,6 +51,9 @@ func TestOnly(t *testing.T) {
 func recordings(name string) []string {
 	if name == "asan" || name == "scudo" || name == "oldmalloc" {
 		return []string{name, name + "32"}
+	}
+	if name == "gtcmalloc" {
+		return []string{name, name + "21", name + "22"}
 	}
 	if name == "mimalloc" {
 		return []string{name, name + "21", name + "24", name + "30", name + "34", name + "36"}

@@ -27,7 +27,7 @@ import (
 // Heaps of allocators and runtimes, as recordings of the memory of processes have them (record_test.go).
 
 // heapNames are the recordings.
-var heapNames = []string{"glibc", "jemalloc", "jemalloc32", "jemalloc32_52", "jemalloc57", "jemalloc64k", "tcmalloc", "tcmalloc32", "mimalloc", "mimalloc32", "mimalloc32_34", "mimalloc21", "mimalloc24", "mimalloc30", "mimalloc34", "mimalloc36", "mallocng", "oldmalloc", "oldmalloc32", "asan", "asan32", "scudo", "scudo32", "python", "java", "node", "ruby", "php", "lua"}
+var heapNames = []string{"glibc", "jemalloc", "jemalloc32", "jemalloc32_52", "jemalloc57", "jemalloc64k", "tcmalloc", "tcmalloc32", "mimalloc", "mimalloc32", "mimalloc32_34", "mimalloc21", "mimalloc24", "mimalloc30", "mimalloc34", "mimalloc36", "gtcmalloc", "gtcmalloc21", "gtcmalloc22", "mallocng", "oldmalloc", "oldmalloc32", "asan", "asan32", "scudo", "scudo32", "python", "java", "node", "ruby", "php", "lua"}
 
 // heapLimit is how much memory the graph of a heap may take, in bytes.
 const heapLimit = 64 << 20
@@ -144,7 +144,11 @@ func heapEngine(p analysis.Process, names unwind.SymbolReader) *analysis.Engine 
 			return r
 		}})
 	}
-	parts.Walker, _ = unwind.NewWalker(p)
+	var how []unwind.Option
+	if names != nil {
+		how = append(how, unwind.WithSymbolReader(names))
+	}
+	parts.Walker, _ = unwind.NewWalker(p, how...)
 	return analysis.NewEngine(parts)
 }
 

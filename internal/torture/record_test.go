@@ -54,6 +54,19 @@ func TestRecordHeaps(t *testing.T) {
 			return nil, nil
 		}
 	}
+	google := func(date string, env ...string) func(*testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+		return func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
+			for _, dir := range heaptest.GoogleReleases() {
+				if filepath.Base(dir) == date {
+					core, _ := heaptest.Program{Source: "heap/sampled.c", Threads: 2, Rounds: 1000, Env: env, Flags: heaptest.Google(dir)}.Crash(t)
+					d := heaptest.OpenDescribed(t, core)
+					return unnamed{d.Process.(*corestate.ELFCore)}, d.Names
+				}
+			}
+			t.Skip("no release " + date)
+			return nil, nil
+		}
+	}
 	died := func(t *testing.T, program string, args ...string) (unwind.ProcessState, unwind.SymbolReader) {
 		path, err := exec.LookPath(program)
 		if err != nil {
@@ -99,6 +112,9 @@ func TestRecordHeaps(t *testing.T) {
 		"scudo32": func(t *testing.T) (unwind.ProcessState, unwind.SymbolReader) {
 			return blocks(t, heaptest.Program{Rounds: 8000, Flags: []string{"-m32"}, Env: heaptest.Scudo(t, "i386", guarded)}), nil
 		},
+		"gtcmalloc":     google("2026-08", "GLIBC_TUNABLES=glibc.pthread.rseq=0"), // so that processors have caches
+		"gtcmalloc21":   google("2021-03"),
+		"gtcmalloc22":   google("2022-06", "GLIBC_TUNABLES=glibc.pthread.rseq=0"),
 		"jemalloc":      preloaded("libjemalloc.so.2"),
 		"jemalloc32":    release("COREWALK_JEMALLOC", "5.3.0-m32"),
 		"jemalloc32_52": release("COREWALK_JEMALLOC", "5.2.1-m32"),

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/unwind/arch"
 )
 
@@ -31,6 +32,26 @@ func (d *damaged) ReadMem(at arch.Address, b []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+// SymbolNamed finds what the process finds.
+func (d *damaged) SymbolNamed(name string) (addr, size uint64, ok bool) {
+	if p, is := d.Process.(interface {
+		SymbolNamed(name string) (addr, size uint64, ok bool)
+	}); is {
+		return p.SymbolNamed(name)
+	}
+	return 0, 0, false
+}
+
+// TypeOfUnit finds what the process finds.
+func (d *damaged) TypeOfUnit(code uint64, name string) (*types.Type, bool) {
+	if p, is := d.Process.(interface {
+		TypeOfUnit(code uint64, name string) (*types.Type, bool)
+	}); is {
+		return p.TypeOfUnit(code, name)
+	}
+	return nil, false
 }
 
 func (d *damaged) ReadWord(at arch.Address) (uint64, error) {

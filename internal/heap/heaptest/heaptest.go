@@ -3,6 +3,7 @@ package heaptest
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"debug/elf"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 
 // A Program is testdata/src/heap/blocks.c as it is built and run.
 type Program struct {
+	Source   string   // "" for heap/blocks.c
 	Compiler string   // "" for gcc
 	Flags    []string // of the compiler
 	Env      []string
@@ -36,17 +38,23 @@ type Held struct {
 // Crash runs the program until it dies, and returns its process and what it wrote down.
 func Crash(t testing.TB, c Program) (heap.Process, []Held) {
 	t.Helper()
+	core, held := c.Crash(t)
+	return Open(t, core), held
+}
+
+// Crash runs the program until it dies, and returns its core and what it wrote down.
+func (c Program) Crash(t testing.TB) (core string, held []Held) {
+	t.Helper()
 	if c.Compiler == "" {
 		c.Compiler = "gcc"
 	}
-	exe := fixture.Compile(t, c.Compiler, "heap/blocks.c", append([]string{"-O1", "-pthread"}, c.Flags...)...)
+	exe := fixture.Compile(t, c.Compiler, cmp.Or(c.Source, "heap/blocks.c"), append([]string{"-O1", "-pthread"}, c.Flags...)...)
 	log := filepath.Join(t.TempDir(), "log")
-	core := fixture.Crash(t, c.Env, exe, log, "7", fmt.Sprint(c.Threads), fmt.Sprint(c.Rounds))
-	all := Logged(t, log)
-	if len(all) < 50 {
-		t.Fatalf("only %d blocks are in the log", len(all))
+	core = fixture.Crash(t, c.Env, exe, log, "7", fmt.Sprint(c.Threads), fmt.Sprint(c.Rounds))
+	if held = Logged(t, log); len(held) < 50 {
+		t.Fatalf("only %d blocks are in the log", len(held))
 	}
-	return Open(t, core), all
+	return core, held
 }
 
 // Open opens the core of a program that was killed.
@@ -240,7 +248,7 @@ func Check(t *testing.T, h heap.Allocator, held []Held, r Rule) map[string]int {
 		i, there := slices.BinarySearchFunc(blocks, w.Addr, func(b heap.Block, a uint64) int { return int(int64(b.Start - a)) })
 		seen[w.Addr] = true
 		switch {
-		case w.Free && (!there || blocks[i].Free): // it may have been merged with its neighbours
+		case w.Free && (!there || blocks[i].Free || blocks[i].Own): // it may have been merged with its neighbours, or the allocator has it
 			freed++
 		case !there:
 			complain("%#x of %d bytes is not found", w.Addr, w.Size)

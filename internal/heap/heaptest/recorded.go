@@ -13,6 +13,7 @@ import (
 
 	"github.com/corewalk/corewalk/internal/fixture"
 	"github.com/corewalk/corewalk/internal/heap"
+	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/unwind"
 	"github.com/corewalk/corewalk/unwind/arch"
@@ -262,6 +263,18 @@ func (p *Process) SymbolByName(lib *libstate.Library, name string) (unwind.Symbo
 	s, ok := p.Symbols[symbolKey(lib, name)]
 	return s, ok
 }
+
+// SymbolNamed is where the first library's symbol with a name is, and how large.
+func (p *Process) SymbolNamed(name string) (addr, size uint64, ok bool) {
+	if len(p.Modules) == 0 {
+		return 0, 0, false
+	}
+	s, ok := p.Symbols[p.Modules[0].Path+" "+name]
+	return uint64(s.Addr), s.Size, ok
+}
+
+// TypeOfUnit finds no type: none is recorded.
+func (p *Process) TypeOfUnit(uint64, string) (*types.Type, bool) { return nil, false }
 
 // SymbolAt implements unwind.SymbolReader.
 func (p *Process) SymbolAt(*libstate.Library, uint64) (s unwind.Symbol, ok bool) { return s, false }

@@ -105,6 +105,8 @@ type Process interface {
 	Globals(lib *libstate.Library, yield func(Global) bool)
 	// TypeNamed is the type with a name, as its language writes it.
 	TypeNamed(name string) (*types.Type, bool)
+	// TypeOfUnit is the type with a name that the unit has of which the code at an address is. Only files at hand are read.
+	TypeOfUnit(code arch.Address, name string) (*types.Type, bool)
 	// GoType is the type that a library's descriptor of one is of, at an address. like is another type of the program.
 	GoType(lib *libstate.Library, like *types.Type, descriptor arch.Address) (*types.Type, bool)
 	// ThreadLocal is the address of an object in a thread's own copy of a library's

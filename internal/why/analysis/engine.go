@@ -36,6 +36,7 @@ type Engine struct {
 	allocator        fact[heap.Allocator]              // of which a report reads a part
 	wholeHeaps       fact[[]heap.Allocator]            // of which all may be read
 	objects          []heap.Objects                    // runtimes that know what is in wholeHeaps
+	unread           error                             // why the heap of an allocator cannot be read that is there
 	asked            bool                              // somebody asks about an address: all may be read
 	naming           *owners                           // by the frames of a thread, for questions about addresses
 	namingOf         unwind.ThreadID

@@ -13,6 +13,7 @@ import (
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/heap/asan"
 	glibcheap "github.com/corewalk/corewalk/internal/heap/glibc"
+	"github.com/corewalk/corewalk/internal/heap/gtcmalloc"
 	"github.com/corewalk/corewalk/internal/heap/jemalloc"
 	"github.com/corewalk/corewalk/internal/heap/mallocng"
 	"github.com/corewalk/corewalk/internal/heap/mimalloc"
@@ -62,6 +63,16 @@ var heapFinders = []func(p heap.Process, b heapBounds) heap.Allocator{
 		return nil
 	},
 	func(p heap.Process, b heapBounds) heap.Allocator {
+		h, err := gtcmalloc.Find(p, gtcmalloc.Options{Blocks: b.blocks})
+		if note, ok := p.(interface{ noteUnread(error) }); ok && err != nil {
+			note.noteUnread(err)
+		}
+		if h != nil {
+			return h
+		}
+		return nil
+	},
+	func(p heap.Process, b heapBounds) heap.Allocator {
 		if h := mallocng.Find(p, mallocng.Options{Blocks: b.blocks}); h != nil {
 			return h
 		}
@@ -102,7 +113,7 @@ var heapFinders = []func(p heap.Process, b heapBounds) heap.Allocator{
 // heap is the process's allocator; nil if it has none that is known. It is found when it is first asked for. A report reads little of it, since
 // slim dumps keep what reports read.
 func (in *Engine) heap() heap.Allocator {
-	return in.allocator.of(func() heap.Allocator { return findHeap(in.Proc, maxHeapRead) })
+	return in.allocator.of(func() heap.Allocator { return in.findHeap(maxHeapRead) })
 }
 
 // blockAt is the block that holds an address, and its allocator. Whoever asks about an address gets all heaps, those of runtimes too.
@@ -115,7 +126,7 @@ func (in *Engine) blockAt(addr uint64) (heap.Allocator, heap.Block, bool) {
 		return nil, heap.Block{}, false
 	}
 	for _, h := range in.wholeHeaps.of(func() []heap.Allocator {
-		all, objects, _ := in.heaps(&someReads{Process: in.Proc, left: maxHeapAsked}, heapBounds{maxHeapAsked, maxHeapChunks})
+		all, objects, _ := in.heaps(&someReads{Process: in.Proc, left: maxHeapAsked, program: &program{in: in}}, heapBounds{maxHeapAsked, maxHeapChunks})
 		in.objects = objects
 		return all
 	}) {
@@ -130,10 +141,15 @@ func (in *Engine) blockAt(addr uint64) (heap.Allocator, heap.Block, bool) {
 // allocators read p, which is the process.
 func (in *Engine) heaps(p heap.Process, bounds heapBounds) (all []heap.Allocator, objects []heap.Objects, unknown []string) {
 	reads, some := p.(*someReads)
+	own := &program{in: in}
 	if some {
+		own = reads.program
 		reads.data = &heap.KeptData{}
 		defer func() { reads.data = nil }()
+	} else {
+		p = wholeProcess{p, own}
 	}
+	defer func() { in.unread = own.unread }()
 	for _, find := range heapFinders {
 		if h := find(p, bounds); h != nil {
 			if some {
@@ -186,8 +202,8 @@ func (in *Engine) Heaps() ([]heap.Allocator, []heap.Objects) {
 }
 
 // findHeap finds the allocator of a process, of which some bytes may be read.
-func findHeap(p Process, most int) heap.Allocator {
-	reads := &someReads{Process: p, left: most, data: &heap.KeptData{}}
+func (in *Engine) findHeap(most int) heap.Allocator {
+	reads := &someReads{Process: in.Proc, left: most, data: &heap.KeptData{}, program: &program{in: in}}
 	defer func() { reads.data = nil }()
 	for _, find := range heapFinders {
 		if h := find(reads, heapBounds{most, maxHeapChunks}); h != nil {
@@ -201,6 +217,7 @@ func findHeap(p Process, most int) heap.Allocator {
 // slim dump keeps one copy.
 type someReads struct {
 	Process
+	*program
 	left  int               // bytes
 	again int               // bytes that were read again, and not yet counted
 	seen  map[uint64]uint64 // pages that were read, 64 in each word, up to maxSeen

@@ -77,6 +77,9 @@ func (e *Engine) Memory(ctx context.Context, o MemoryOptions) (*report.Memory, *
 	for _, why := range unknown {
 		c.warn(report.WarnObjects, "types of a language's objects are not known: %s", why)
 	}
+	if c.unread != nil {
+		c.warn(report.WarnHeap, "the program has Google's tcmalloc, whose blocks are not known: %v", c.unread)
+	}
 	c.withoutFiles()
 	err := c.blocks(ctx)
 	c.areas()

@@ -45,8 +45,10 @@ func dataFault(kind string) bool {
 // stripped one. free and realloc themselves read the header of the block that they were given: a fault there says
 // nothing about the heap.
 func allocating(frames []report.Frame) (string, bool) {
-	if len(frames) > 0 && allocatorModule(frames[0].Module) {
-		return allocatingIn(frames)
+	for _, is := range [...]func(f *report.Frame) bool{func(f *report.Frame) bool { return allocatorModule(f.Module) }, googles} {
+		if len(frames) > 0 && is(&frames[0]) {
+			return allocatingIn(frames, is)
+		}
 	}
 	for i := range frames {
 		f := &frames[i]
@@ -64,17 +66,44 @@ func allocating(frames []report.Frame) (string, bool) {
 	return "", false
 }
 
-// allocatingIn is allocating for a module that is an allocator and nothing else: the function of it that the program called.
-func allocatingIn(frames []report.Frame) (string, bool) {
+// allocatingIn is allocating for functions of an allocator and nothing else: the one of it that the program called.
+func allocatingIn(frames []report.Frame, is func(f *report.Frame) bool) (string, bool) {
 	last := 0
-	for last+1 < len(frames) && frames[last+1].Signal == "" && allocatorModule(frames[last+1].Module) {
+	for last+1 < len(frames) && frames[last+1].Signal == "" && is(&frames[last+1]) {
 		last++
 	}
 	name := frames[last].Function
+	if own, ok := strings.CutPrefix(name, googlePublic); ok {
+		name = publicName(own)
+	}
 	if freeing(strings.TrimPrefix(name, "mi_")) != "" {
 		return name, last > 0
 	}
 	return name, name != ""
+}
+
+const (
+	googleInside = "tcmalloc::tcmalloc_internal::"
+	googlePublic = "TCMallocInternal" // of the functions that the C library has, too
+)
+
+// googles reports whether a frame is of Google's tcmalloc, which is linked into the program.
+func googles(f *report.Frame) bool {
+	return strings.Contains(f.Function, googleInside) || strings.HasPrefix(f.Function, googlePublic)
+}
+
+// publicName is what the program calls a function of which Google's tcmalloc has the implementation: Malloc, DeleteArraySized.
+func publicName(own string) string {
+	for _, operator := range [...]string{"New", "Delete"} {
+		if rest, ok := strings.CutPrefix(own, operator); ok {
+			name := "operator " + strings.ToLower(operator)
+			if strings.HasPrefix(rest, "Array") {
+				name += "[]"
+			}
+			return name
+		}
+	}
+	return strings.ToLower(own)
 }
 
 // allocatorModule reports whether a module is an allocator, as it is preloaded.

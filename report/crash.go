@@ -47,6 +47,9 @@ type Crash struct {
 	// ToldConfidence is "certain", or "likely" where a compiler made one call of several: Told is then the one whose text the dead part of
 	// the stack still leads to.
 	ToldConfidence string `json:"told_confidence,omitempty"`
+	// Printed is the constant text, formats too, that the function which ended the program had written right before, if nothing is known that it was called
+	// with: of several texts of one call that a compiler made of several, the one that the dead part of the stack still leads to.
+	Printed string `json:"printed,omitempty"`
 	// Assertion is the failed assertion that Message is about; nil if there is none.
 	Assertion *Assertion `json:"assertion,omitempty"`
 	// Raised holds the exception that the crashed thread was raising or handling in a language such as Python, then

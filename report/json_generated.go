@@ -184,6 +184,7 @@ func (j *jsonWriter) putCrash(x *Crash) {
 	j.optStr("message_source", x.MessageSource)
 	j.optStr("told", x.Told)
 	j.optStr("told_confidence", x.ToldConfidence)
+	j.optStr("printed", x.Printed)
 	if x.Assertion != nil {
 		j.key("assertion")
 		j.putAssertion(x.Assertion)

@@ -158,6 +158,11 @@ func (w *witness) stayed(v *provenance.Value) string {
 			continue // its name there has no namespace
 		}
 		if c.Known && !library(c.Function) && !mayBe(c.Result, w.typeOf(v, c.Function)) {
+			for _, call := range calls {
+				if strings.HasSuffix(call.Name, "::"+c.Function) {
+					return call.Name // with its scopes, as its frame would have it
+				}
+			}
 			return c.Function
 		}
 	}

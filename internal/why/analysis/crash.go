@@ -120,7 +120,9 @@ func (c *crash) report(ctx context.Context, v verdict) *report.Crash {
 		}
 	}
 	if out.Kind == report.CrashAbort && out.Message == "" {
-		out.Told, out.ToldConfidence = c.toldWith()
+		if out.Told, out.ToldConfidence = c.toldWith(); out.Told == "" {
+			out.Printed = c.printed()
+		}
 	}
 	out.Causes = c.causes()
 	out.Overflow = c.overflow()

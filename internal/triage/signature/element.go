@@ -1,0 +1,51 @@
+package signature
+
+import (
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/lazy"
+	"github.com/corewalk/corewalk/report"
+)
+
+// ofElement are the names of functions that do nothing but give the element with a number.
+var ofElement = lazy.Value[map[string]bool]{Make: func() map[string]bool {
+	return map[string]bool{
+		"at": true, "At": true, "cell": true, "Cell": true, "elem": true, "Elem": true, "element": true, "Element": true, "pixel": true, "Pixel": true,
+		"operator[]": true, "operator()": true,
+		"core::ops::index::Index>::index": true, "core::ops::index::IndexMut>::index_mut": true,
+	}
+}}
+
+// givesElement reports whether a function gives the element with a number, by its normalised name. A lambda has the name of the function it is written in.
+func givesElement(name string) bool {
+	if _, trait, ok := strings.Cut(name, " as "); ok {
+		return ofElement.Get()[trait]
+	}
+	return ofElement.Get()[name[strings.LastIndexAny(name, ":.")+1:]]
+}
+
+// badNumber reports whether frame i is the innermost that would be kept, and a function that gives the element with a number, of something that has no such element,
+// or fails for want of it: how many call it is the compiler's to know, which of them has the number wrong is the bug. That must be a function with a name.
+func (b *builder) badNumber(i int) bool {
+	if len(b.kept) > 0 || b.nulled || b.quit || b.block || b.report.Crash == nil || !b.refused() || !givesElement(b.name(i)) {
+		return false
+	}
+	caller := i + 1
+	for caller < len(b.thread.Frames) && b.passing(caller) {
+		caller++
+	}
+	if caller == len(b.thread.Frames) || b.name(caller) == "" {
+		return false
+	}
+	why, _ := b.irrelevant(caller)
+	return why == ""
+}
+
+// refused reports whether an element was accessed where there is none, or the access refused.
+func (b *builder) refused() bool {
+	switch b.report.Crash.Kind {
+	case report.CrashAssertion, report.CrashException:
+		return true
+	}
+	return b.sig.Class == "access"
+}

@@ -1,0 +1,66 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/corewalk/corewalk/internal/lazy"
+	"github.com/corewalk/corewalk/report"
+)
+
+// printers are the functions of the C library that write a text as it is, with the number of that argument; those with formats are formatFunctions.
+var printers = lazy.Value[map[string]int]{Make: func() map[string]int {
+	return map[string]int{"fwrite": 0, "fwrite_unlocked": 0, "fputs": 0, "fputs_unlocked": 0, "puts": 0, "perror": 0, "write": 1}
+}}
+
+// maxAfter is how many calls there may be between that which writes why the program ends and that which ends it, and afterPrinting are those that are known to say nothing.
+const maxAfter = 3
+
+var afterPrinting = []string{"fflush", "fflush_unlocked", "fputc", "putc", "putchar", "_IO_putc", "fsync", "fclose"}
+
+// printed returns the constant text, formats too, that a function which may also return wrote right before it ended the program; "" where that is not known.
+func (c *crash) printed() string {
+	at := c.frame()
+	if at == nil || *at >= len(c.named.Frames) {
+		return ""
+	}
+	f := &c.named.Frames[*at]
+	if f.Function == "" || f.NoReturn || f.Language != "" {
+		return "" // whoever called it has the reason
+	}
+	w := c.witnessOf(c.stack, f.Physical, nil)
+	if w == nil {
+		return ""
+	}
+	defer w.close()
+	if out := c.chosenTexts(w); !f.Inlined && len(out) > 0 {
+		return strings.ToValidUTF8(strings.Join(out, " "), "?")
+	}
+	if report.MergedAt(c.named.Frames, *at) != nil {
+		return "" // of one of several calls
+	}
+	pc := w.state.PC
+	for range maxAfter {
+		call, ok := w.code.LastCall(pc)
+		if !ok || w.outside(call) > 0 { // else its caller may have said something, of something else
+			return ""
+		}
+		pc = call
+		in, _ := w.code.Inst(call)
+		if format, ok := w.formatCall(&in); ok {
+			text := w.textAt(call, format.format)
+			if format.list || f.Inlined && strings.Contains(text, "%") { // whose caller has the words
+				return ""
+			}
+			return strings.ToValidUTF8(text, "?")
+		}
+		name := w.called(&in)
+		if n, ok := printers.Get()[name]; ok {
+			return strings.ToValidUTF8(w.textAt(call, n), "?")
+		}
+		if !slices.Contains(afterPrinting, name) {
+			return ""
+		}
+	}
+	return ""
+}

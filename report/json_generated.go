@@ -185,6 +185,7 @@ func (j *jsonWriter) putCrash(x *Crash) {
 	j.optStr("told", x.Told)
 	j.optStr("told_confidence", x.ToldConfidence)
 	j.optStr("printed", x.Printed)
+	j.optNum("ended_at", x.EndedAt)
 	if x.Assertion != nil {
 		j.key("assertion")
 		j.putAssertion(x.Assertion)
@@ -1068,6 +1069,7 @@ func (j *jsonWriter) putCauseBlock(x *CauseBlock) {
 	j.size("size", x.Size)
 	j.optStr("type", x.Type)
 	j.optStr("elements", x.Elements)
+	j.optStr("text", x.Text)
 	j.close('}')
 }
 

@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/lazy"
@@ -48,4 +49,32 @@ func (b *builder) refused() bool {
 		return true
 	}
 	return b.sig.Class == "access"
+}
+
+// mergedElement returns the function that gave the bad number at all those places of a merged call, in a frame, that are in a function that gives an element. What the
+// panic says is of such a place. It is "" if these differ, and for calls that do not tell their place.
+func (b *builder) mergedElement(last int) (caller string) {
+	if len(b.kept) > 0 || b.nulled || b.quit || b.report.Crash == nil || rustPlace(b.report.Crash.Panic) == "" {
+		return ""
+	}
+	for _, p := range b.thread.Frames[last].Merged.Places {
+		at := slices.IndexFunc(p.Inlined, func(name string) bool { return givesElement(Normalize(name)) && b.ruleFor(name, last) == nil })
+		if at < 0 || p.Verdict == report.PlaceRefuted {
+			continue
+		}
+		name := b.name(last)
+		if at+1 < len(p.Inlined) {
+			name = home(Normalize(p.Inlined[at+1]))
+		}
+		if caller != "" && caller != name {
+			return ""
+		}
+		caller = name
+	}
+	return caller
+}
+
+// ruleFor returns the rule for a function that was inlined into a frame.
+func (b *builder) ruleFor(name string, frame int) *rule {
+	return rules.Get().name(ruleName(home(Normalize(name))), language(&b.thread.Frames[frame]), false)
 }

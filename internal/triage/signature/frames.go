@@ -59,6 +59,9 @@ func (b *builder) build() {
 		if words = toldWords(b.report.Crash); words != "" {
 			b.sig.Class += ": " + words
 			b.said = b.said || strings.Contains(words, " ")
+		} else if at := b.report.Crash; at != nil && at.EndedAt > 0 {
+			words = "line " + strconv.Itoa(at.EndedAt) + " of the function"
+			b.sig.Class += ": " + words
 		}
 	}
 	if what := damage(b.report.Crash, b.sig.Class); what != "" {
@@ -387,6 +390,10 @@ func (b *builder) refuses(end int) bool {
 func (b *builder) choose(from int) {
 	for i := from; i < len(b.thread.Frames); i++ {
 		if last, ok := b.mergedAt(i); ok && b.end == "" {
+			if name := b.mergedElement(last); name != "" {
+				b.numbered = true
+				b.kept = append(b.kept, b.entry(name, last))
+			}
 			b.shared(i, last)
 			i = last
 		}

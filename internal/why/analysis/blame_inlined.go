@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"github.com/corewalk/corewalk/internal/code/disasm"
 	"slices"
 	"strings"
 
@@ -31,11 +32,20 @@ func (w *witness) cameIn(n named, v *provenance.Value, at uint64, impossible fun
 		default:
 			return false
 		}
-		if !w.vars.CameIn(h, at, a.At) && !w.readFor(h, at, a) {
+		if !w.vars.CameIn(h, at, a.At) && !w.readFor(h, at, a) && !w.cameBack(h, at, a.At) {
 			return false
 		}
 	}
 	return len(all) > 0
+}
+
+// cameBack reports whether an instruction of the inlined call that has the parameter h is of the call before, in the round of a loop before: between the two, code
+// outside of the call decides whether there is a next round. A loop within the call has its own jumps.
+func (w *witness) cameBack(h *where.Held, at, from uint64) bool {
+	return !w.vars.CameIn(h, at, from) && !w.code.Reaches(from, at, func(addr uint64) bool {
+		in, ok := w.code.Inst(addr)
+		return !ok || in.Kind == disasm.CondJump && w.vars.CameIn(h, at, addr)
+	})
 }
 
 // readFor reports whether a pointer was read for the call that has the parameter h, not by it: the instruction is among those of the call, where compilers put

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/corewalk/corewalk/internal/code/disasm"
 	"github.com/corewalk/corewalk/internal/lazy"
 	"github.com/corewalk/corewalk/report"
 )
@@ -64,3 +65,51 @@ func (c *crash) printed() string {
 	}
 	return ""
 }
+
+// endedAt returns the line at which a function ended the program, from that of its declaration: of one that does so at several lines, for a reason of its own each. It is 0
+// for others, and where that is not known.
+func (c *crash) endedAt() int {
+	at := c.frame()
+	if at == nil || *at >= len(c.named.Frames) || report.MergedAt(c.named.Frames, *at) != nil {
+		return 0
+	}
+	f := &c.named.Frames[*at]
+	if f.Function == "" || f.NoReturn || f.Language != "" || f.Source.Line == 0 {
+		return 0
+	}
+	w := c.witnessOf(c.stack, f.Physical, nil)
+	if w == nil {
+		return 0
+	}
+	defer w.close()
+	call, ok := w.code.Inst(w.state.PC)
+	if !ok || call.Kind != disasm.Call {
+		return 0
+	}
+	depth := 0
+	for depth < *at && c.named.Frames[*at-depth-1].Physical == f.Physical {
+		depth++
+	}
+	declared, several, looked := 0, false, 0
+	for other := range w.code.Calls {
+		if other.Kind != disasm.Call || other.Target != call.Target {
+			continue
+		}
+		if looked++; looked > maxEnds {
+			break
+		}
+		calls := w.callsAt(other.PC)
+		if depth >= len(calls) || calls[depth].Name != f.Function || calls[depth].Approximate {
+			continue
+		}
+		declared = calls[depth].Declared
+		several = several || calls[depth].Line != f.Source.Line
+	}
+	if !several || declared == 0 || f.Source.Line <= declared {
+		return 0
+	}
+	return f.Source.Line - declared
+}
+
+// maxEnds is how many calls in a function that end the program are looked at.
+const maxEnds = 64

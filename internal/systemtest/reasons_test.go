@@ -94,7 +94,7 @@ func TestCallersMistakesRust(t *testing.T) {
 	hashes := map[string]string{}
 	for _, level := range []string{"0", "1", "2"} {
 		exe := fixture.Compile(t, "rustc", "causes/given.rs", "--edition=2021", "-g", "-Copt-level="+level, "-Cpanic=abort")
-		for way, want := range map[string]string{"l": "given::link", "c": "given::check", "a": "given::apply"} {
+		for way, want := range map[string]string{"l": "given::link", "c": "given::check", "a": "given::apply", "f": "given::fetch"} {
 			s := signature.Of(analyzeCore(t, fixture.Crash(t, nil, exe, way, "9"), exe))
 			if len(s.Frames) == 0 || s.Frames[0] != want {
 				t.Errorf("%s %s: %q, want %s", level, way, s.Frames, want)
@@ -102,7 +102,7 @@ func TestCallersMistakesRust(t *testing.T) {
 			hashes[s.Hash] = way
 		}
 	}
-	if len(hashes) != 3 {
-		t.Errorf("%d signatures of three bugs: %v", len(hashes), hashes)
+	if len(hashes) != 4 {
+		t.Errorf("%d signatures of four bugs: %v", len(hashes), hashes)
 	}
 }

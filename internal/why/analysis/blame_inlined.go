@@ -222,7 +222,7 @@ func (w *witness) finds() *types.Type {
 	calls := w.vars.Ended(w.state.PC, 0) // all that there are
 	names := w.callsAt(w.state.PC)
 	n := 0
-	for n < min(len(calls), len(names)) && library(names[n].Name) {
+	for n < min(len(calls), len(names)) && (library(names[n].Name) || libraryOfRust(names[n].File)) {
 		n++
 	}
 	if n >= len(calls) || !calls[n].LLVM || !calls[n].Known || calls[n].Result == nil {
@@ -232,6 +232,15 @@ func (w *witness) finds() *types.Type {
 		return r
 	}
 	return nil
+}
+
+// libraryOfRust reports whether a file is one of Rust's library.
+func libraryOfRust(file string) bool {
+	_, rest, ok := strings.Cut(file, "/rustc/")
+	if !ok {
+		_, rest, ok = strings.Cut(file, "/rustlib/src/rust")
+	}
+	return ok && strings.Contains(rest, "/library/")
 }
 
 // ranPast reports whether a pointer is where a search came to that goes from one element of an array to the next one, in an inlined function that returns a
@@ -265,20 +274,39 @@ func (w *witness) strides(load *provenance.Value) bool {
 }
 
 // comparing returns what tells the functions that a search may call: that which the frame's instruction calls, and those that compare.
-func (w *witness) comparing() func(called uint64) bool {
+func (w *witness) comparing() func(call *disasm.Inst) bool {
 	own := uint64(0)
 	if call, ok := w.code.Inst(w.state.PC); ok && call.Kind.IsCall() {
-		own = call.Target
+		own, _ = w.calleeNow(&call)
 	}
-	return func(called uint64) bool {
-		if called == 0 || called == own {
-			return called != 0
+	return func(call *disasm.Inst) bool {
+		called, ok := w.calleeNow(call)
+		if !ok || called == 0 || called == own {
+			return ok && called != 0
 		}
 		code := codeReader{in: w.in}
 		f, ok := code.function(called)
 		name, _, _ := strings.Cut(f.Name, "@")
-		return ok && f.Entry == called && (name == "bcmp" || name == "memcmp" || name == "strcmp" || name == "strncmp" || name == "strcasecmp")
+		switch libcName(name) {
+		case "bcmp", "memcmp", "strcmp", "strncmp", "strcasecmp":
+			return ok && f.Entry == called
+		}
+		for _, compares := range [...]string{"__memcmp_", "__bcmp_", "__strcmp_", "__strncmp_", "__strcasecmp_"} { // for a kind of processor
+			if strings.HasPrefix(name, compares) {
+				return ok && f.Entry == called
+			}
+		}
+		return false
 	}
+}
+
+// calleeNow is callee, also of a call through a register, which has what it held in the loop all the time.
+func (w *witness) calleeNow(call *disasm.Inst) (uint64, bool) {
+	if call.Kind != disasm.CallIndirect || call.Mem() != nil {
+		return w.callee(call)
+	}
+	to, _, ok := w.eval.Value(w.code.Before(call.PC, provenance.Reg(call.Src)), 0)
+	return to, ok
 }
 
 // movesOn reports whether a loop moves a pointer on by as much each time.

@@ -18,6 +18,24 @@ fn link(list: &[u64], n: u64) -> u64 {
     unsafe { (*root).value }
 }
 
+struct Named { name: String, uses: u64 }
+
+struct Shelf { boxes: Vec<Box<Named>> }
+
+impl Shelf {
+    fn as_long(&self, length: usize) -> *mut Named {
+        for b in &self.boxes { if b.name.len() == length { return &**b as *const Named as *mut Named; } }
+        std::ptr::null_mut()
+    }
+}
+
+#[inline(never)]
+fn fetch(s: &Shelf, length: usize) -> u64 {
+    let mut sum = 0;
+    for more in std::env::args() { unsafe { let b = s.as_long(length); (*b).uses += more.len() as u64; sum += (*b).uses; } }
+    sum
+}
+
 struct Log { entries: Vec<u64>, base: usize }
 
 impl Log {
@@ -35,6 +53,11 @@ fn main() {
     let l = Log { entries: vec![1, 2, 3], base: 0 };
     match std::env::args().nth(1).unwrap().as_str() {
         "l" => println!("{}", link(&l.entries, n as u64)),
+        "f" => {
+            let mut s = Shelf { boxes: Vec::with_capacity(64) };
+            for i in 0..3 { s.boxes.push(Box::new(Named { name: format!("n{}", i), uses: 0 })); }
+            println!("{}", fetch(&s, n));
+        }
         "c" => println!("{}", check(&l, n)),
         _ => println!("{}", apply(&l, n)),
     }

@@ -28,7 +28,7 @@ func givesElement(name string) bool {
 // badNumber reports whether frame i is the innermost that would be kept, and a function that gives the element with a number, of something that has no such element,
 // or fails for want of it: how many call it is the compiler's to know, which of them has the number wrong is the bug. That must be a function with a name.
 func (b *builder) badNumber(i int) bool {
-	if len(b.kept) > 0 || b.nulled || b.quit || b.block || b.report.Crash == nil || !b.refused() || !givesElement(b.name(i)) {
+	if len(b.kept) > 0 || b.nulled || b.quit || b.report.Crash == nil || !b.refused() || !givesElement(b.name(i)) {
 		return false
 	}
 	caller := i + 1

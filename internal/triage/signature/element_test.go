@@ -32,6 +32,8 @@ func TestBadNumber(t *testing.T) {
 		"a caller without a name":      {report.CrashWildRead, "Grid::at @/bin/app main", func(r *report.Report) { r.Threads[0].Frames[1].Function = "" }, "Grid::at ?app main"},
 		"it called what failed":        {report.CrashWildRead, "copy Grid::at main", nil, "copy Grid::at main"},
 		"it ended the program itself":  {report.CrashAbort, "abort@/lib/libc.so.6 Grid::at move main", nil, "Grid::at move main"},
+		"it panicked itself":           {report.CrashException, "runtime.gopanic main.(*Grid).At main.move main.main", nil, "main.(*Grid).At main.move main.main"},
+		"the start of a thread":        {report.CrashWildRead, "Grid::at start_thread@/lib/libc.so.6", nil, "Grid::at"},
 		"it ran out of stack":          {report.CrashStackOverflow, "Grid::at move main", nil, "Grid::at move main"},
 		"a call":                       {report.CrashWildCall, "Grid::at move main", nil, "Grid::at move main"},
 		"the block was overrun": {report.CrashWildRead, "Grid::at move main", func(r *report.Report) {
@@ -93,7 +95,7 @@ func TestBadNumberTold(t *testing.T) {
 	}{
 		"one":                     {[]string{":app::Log::at app::check", ":app::Log::trim"}, true},
 		"two of one caller":       {[]string{":app::Log::at app::check", ":core::index app::Log::at app::check app::run"}, true},
-		"of two callers":          {[]string{":app::Log::at app::check", ":app::Log::at app::apply"}, false},
+		"of two callers":          {[]string{":app::Log::at app::apply", ":app::Log::at app::check"}, false},
 		"one of these refuted":    {[]string{":app::Log::at app::check", report.PlaceRefuted + ":app::Log::at app::apply"}, true},
 		"the frame's function":    {[]string{":app::Log::at", ":app::Log::trim"}, false},
 		"no element":              {[]string{":app::check", ":app::Log::trim"}, false},
@@ -134,6 +136,11 @@ func TestGoRefusals(t *testing.T) {
 	} {
 		if got := of(c.function, c.value); got != c.want {
 			t.Errorf("%s of %q: %s, want %s", c.function, c.value, got, c.want)
+		}
+	}
+	for _, f := range []string{"runtime.throw", "runtime.fatal", "internal/runtime/maps.fatal"} { // which of them it is depends on the version
+		if s := Of(stackOf(report.CrashException, "runtime.raise", f, "main.get", "main.main")); s.Class != goThrow {
+			t.Errorf("%s: %s", f, s.Class)
 		}
 	}
 	r := stackOf(report.CrashException, "runtime.raise", "runtime.gopanic", "runtime.panicBounds", "main.get", "main.main")
@@ -202,16 +209,19 @@ func TestTextBlock(t *testing.T) {
 func TestCalledInPython(t *testing.T) {
 	for name, c := range map[string]struct {
 		function string
+		outer    int
 		want     string
 	}{
-		"the library's function":     {"string_at", "raw_name run"},
-		"the caller of the function": {"run", "run"},
+		"the library's function":           {"string_at", 1, "raw_name run"},
+		"the caller of the function":       {"run", 1, "run"},
+		"a caller with a frame of its own": {"run", 2, "raw_name run"},
 	} {
 		r := stackOfLanguage(report.CrashNullRead, "strlen", "python string_at /usr/lib/python3.11/ctypes/__init__.py", "python raw_name /x/app.py", "python run /x/app.py")
 		r.Threads[0].Frames = r.Threads[0].Frames[1:]
 		for i := range r.Threads[0].Frames {
 			r.Threads[0].Frames[i].Physical = min(i, 1)
 		}
+		r.Threads[0].Frames[3].Physical = c.outer
 		r.Crash.Blame = &report.Blame{Confidence: report.Likely, Steps: []report.BlameStep{{Kind: report.BlamePassed, Name: "ptr", Function: c.function, Physical: 1}}}
 		if s := Of(r); strings.Join(s.Frames, " ") != c.want {
 			t.Errorf("%s: %q, want %s", name, s.Frames, c.want)

@@ -196,6 +196,8 @@ func machine(name string) string {
 		return "std::terminate"
 	case strings.HasPrefix(name, "_Py_FatalError"):
 		return "Py_FatalError"
+	case name == "runtime.fatal" || name == "internal/runtime/maps.fatal":
+		return goThrow // which of them has a text depends on the version of Go
 	case strings.HasPrefix(name, "runtime.panicIndex"):
 		return goIndex
 	case strings.HasPrefix(name, "runtime.panicSlice") && name != goConvert:
@@ -204,8 +206,9 @@ func machine(name string) string {
 	return name
 }
 
-// The functions of Go's runtime that refuse a number before Go 1.26, without those for other types of it.
+// The functions of Go's runtime that refuse something, and before Go 1.26 a number, without those for other types of it.
 const (
+	goThrow   = "runtime.throw"
 	goIndex   = "runtime.panicIndex"
 	goSlice   = "runtime.panicSlice"
 	goConvert = "runtime.panicSliceConvert"

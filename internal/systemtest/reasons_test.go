@@ -21,7 +21,7 @@ func TestReasons(t *testing.T) {
 		line            int // without optimisation
 	}{
 		{"s", "5", "too many doors\n", 0}, {"s", "-2", "door %ld is below ground\n", 0},
-		{"q", "1", "", 3}, {"q", "2", "", 6}, {"m", "1", "", 0}, {"m", "2", "", 0},
+		{"q", "1", "", 3}, {"q", "2", "", 6}, {"m", "1", "", 0}, {"m", "2", "", 0}, {"o", "1", "", 0}, {"f", "7", "", 0},
 	}
 	spoken := map[string]string{}
 	for _, compiler := range []string{"gcc", "clang"} {

@@ -345,7 +345,7 @@ func TestGivenNullHandled(t *testing.T) {
 	r = stackOf("null-read", "Shape::operator()", "draw", "main")
 	r.Crash.Blame = &report.Blame{Steps: []report.BlameStep{{Kind: report.BlameVariable, Name: "this", Role: "argument", Function: "Circle::area", Entry: true}}}
 	if s := Of(r); s.Decisions[0].Why == GivenNull {
-		t.Errorf("of another function: %q", s.Decisions[0])
+		t.Errorf("of another function: %+v", s.Decisions[0])
 	}
 	// A check of Rust that stands for the access is one.
 	r = stackOf("panic", "width", "draw", "main")

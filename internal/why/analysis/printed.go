@@ -27,7 +27,7 @@ func (c *crash) printed() string {
 	}
 	f := &c.named.Frames[*at]
 	if f.Function == "" || f.NoReturn || f.Language != "" {
-		return "" // whoever called it has the reason
+		return "" // who called it has the reason
 	}
 	w := c.witnessOf(c.stack, f.Physical, nil)
 	if w == nil {
@@ -37,8 +37,8 @@ func (c *crash) printed() string {
 	if out := c.chosenTexts(w); !f.Inlined && len(out) > 0 {
 		return strings.ToValidUTF8(strings.Join(out, " "), "?")
 	}
-	if report.MergedAt(c.named.Frames, *at) != nil {
-		return "" // of one of several calls
+	if !f.Inlined && c.neverEnds(w.call.Entry, w.abi) {
+		return ""
 	}
 	pc := w.state.PC
 	for range maxAfter {

@@ -37,6 +37,28 @@ __attribute__((noinline)) static void maybe(long n)
 		abort();
 }
 
+static void halt(void) { abort(); }
+
+__attribute__((noinline)) static void loud(long n)
+{
+	if (n)
+		fputs("going down\n", stderr), halt();
+	puts("up");
+}
+
+static void fail(const char *why)
+{
+	fprintf(stderr, "lift stopped: %s\n", why);
+	abort();
+}
+
+__attribute__((noinline)) static void lift(const char *why)
+{
+	if (why[0] == '7')
+		fail(why);
+	puts(why);
+}
+
 static struct node *next_of(struct node *n) { return n->next; }
 
 __attribute__((noinline)) static long last(struct node *n, long count)
@@ -61,6 +83,8 @@ int main(int argc, char **argv)
 	case 's': spoken(n); break;
 	case 'q': silent(n); break;
 	case 'm': maybe(n); break;
+	case 'o': loud(n); break;
+	case 'f': lift(argv[2]); break;
 	case 'l': return last(list, n);
 	case 't': {
 		char *text = malloc(n + 1);

@@ -1,6 +1,7 @@
 package signature
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -45,20 +46,38 @@ func (b *builder) badNumber(i int) bool {
 // refused reports whether an element was accessed where there is none, or the access refused.
 func (b *builder) refused() bool {
 	switch b.report.Crash.Kind {
-	case report.CrashAssertion, report.CrashException:
+	case report.CrashAssertion:
 		return true
+	case report.CrashException:
+		return b.refusedNumber()
 	}
 	return b.sig.Class == "access"
+}
+
+// refusedNumber reports whether an exception, or a panic by its text, may tell that there is no element with a number.
+func (b *builder) refusedNumber() bool {
+	p := b.report.Crash.Panic
+	if p == nil {
+		return true
+	}
+	said := cmp.Or(p.Value, refusal(b.sig.Via))
+	return strings.Contains(said, "out of range") || strings.HasPrefix(said, "index out of bounds") || strings.HasPrefix(said, "called `Option::unwrap()`")
+}
+
+// ofRustLibrary reports whether a function is of Rust's library, or of a trait for one of its types, by its name.
+func ofRustLibrary(name string) bool {
+	name = strings.TrimPrefix(name, "<")
+	return strings.HasPrefix(name, "core::") || strings.HasPrefix(name, "alloc::") || strings.HasPrefix(name, "std::")
 }
 
 // mergedElement returns the function that gave the bad number at all those places of a merged call, in a frame, that are in a function that gives an element. What the
 // panic says is of such a place. It is "" if these differ, and for calls that do not tell their place.
 func (b *builder) mergedElement(last int) (caller string) {
-	if len(b.kept) > 0 || b.nulled || b.quit || b.report.Crash == nil || rustPlace(b.report.Crash.Panic) == "" {
+	if len(b.kept) > 0 || b.nulled || b.quit || b.report.Crash == nil || rustPlace(b.report.Crash.Panic) == "" || !b.refusedNumber() {
 		return ""
 	}
 	for _, p := range b.thread.Frames[last].Merged.Places {
-		at := slices.IndexFunc(p.Inlined, func(name string) bool { return givesElement(Normalize(name)) && b.ruleFor(name, last) == nil })
+		at := slices.IndexFunc(p.Inlined, func(name string) bool { return givesElement(Normalize(name)) && !ofRustLibrary(name) })
 		if at < 0 || p.Verdict == report.PlaceRefuted {
 			continue
 		}
@@ -72,9 +91,4 @@ func (b *builder) mergedElement(last int) (caller string) {
 		caller = name
 	}
 	return caller
-}
-
-// ruleFor returns the rule for a function that was inlined into a frame.
-func (b *builder) ruleFor(name string, frame int) *rule {
-	return rules.Get().name(ruleName(home(Normalize(name))), language(&b.thread.Frames[frame]), false)
 }

@@ -108,6 +108,21 @@ func TestBadNumberTold(t *testing.T) {
 	if s := Of(merged(":app::Log::at", ":app::Log::trim")); s.Top != 1 || s.Frames[0] != "app::handle" {
 		t.Errorf("into the frame's function: %q of top %d", s.Frames, s.Top)
 	}
+	for _, said := range []string{"range end index 9 out of range for slice of length 3", "called `Option::unwrap()` on a `None` value"} {
+		r := panicked("+app::Log::at", "app::check", "main")
+		r.Crash.Panic.Value = said
+		if s := Of(r); s.Frames[0] != "app::check" {
+			t.Errorf("%s: %q", said, s.Frames)
+		}
+	}
+	for _, r := range []*report.Report{panicked("+app::Log::at", "app::check", "main"), merged(":app::Log::at app::check", ":app::Log::trim")} {
+		if r.Crash.Panic.Value = "attempt to divide by zero"; Of(r).Frames[0] == "app::check" {
+			t.Errorf("of another reason: %q", Of(r).Frames)
+		}
+	}
+	if s := Of(merged(":<alloc::vec::Vec<T> as core::ops::index::Index<I>>::index app::check", ":app::Log::trim")); s.Frames[0] == "app::check" {
+		t.Errorf("an element of a vector: %q", s.Frames)
+	}
 	r := merged(":app::Log::at app::check", ":app::Log::trim")
 	r.Crash.Panic = nil
 	if s := Of(r); s.Frames[0] == "app::check" {

@@ -74,7 +74,7 @@ func (c *crash) endedAt() int {
 		return 0
 	}
 	f := &c.named.Frames[*at]
-	if f.Function == "" || f.NoReturn || f.Language != "" || f.Source.Line == 0 {
+	if f.Function == "" || f.NoReturn || f.Language != "" {
 		return 0
 	}
 	w := c.witnessOf(c.stack, f.Physical, nil)

@@ -24,7 +24,7 @@ struct Shelf { boxes: Vec<Box<Named>> }
 
 impl Shelf {
     fn as_long(&self, length: usize) -> *mut Named {
-        for b in &self.boxes { if b.name.len() == length { return &**b as *const Named as *mut Named; } }
+        for b in &self.boxes { if b.uses.cmp(&(length as u64 + 40)).is_eq() { return &**b as *const Named as *mut Named; } }
         std::ptr::null_mut()
     }
 }

@@ -59,6 +59,14 @@ __attribute__((noinline)) static void lift(const char *why)
 	puts(why);
 }
 
+__attribute__((noinline, noreturn)) static void end(long n)
+{
+	if (n == 1)
+		abort();
+	puts("two");
+	abort();
+}
+
 static struct node *next_of(struct node *n) { return n->next; }
 
 __attribute__((noinline)) static long last(struct node *n, long count)
@@ -84,6 +92,7 @@ int main(int argc, char **argv)
 	case 'q': silent(n); break;
 	case 'm': maybe(n); break;
 	case 'o': loud(n); break;
+	case 'n': end(n);
 	case 'f': lift(argv[2]); break;
 	case 'l': return last(list, n);
 	case 't': {

@@ -1,4 +1,5 @@
 // What a function of a class reads is moved out of what was inlined of it; and what gives an element is given a bad number.
+#include <cstdio>
 #include <cstdlib>
 #include <vector>
 
@@ -24,8 +25,10 @@ public:
 int main(int argc, char **argv)
 {
 	Stock s;
+	int x = 0, y = 0;
+	if (argc > 2 && sscanf(argv[2], "%d,%d", &x, &y) != 0 && argv[1][0] == 't')
+		return printf("%d\n", s.take(x, y));
 	switch (argv[1][0]) {
-	case 't': return s.take(argc, 1);
 	case 'r': return s.row(atoi(argv[2]));
 	case 'c': return s.column(atoi(argv[2]));
 	}

@@ -70,7 +70,7 @@ func (c *crash) printed() string {
 // for others, and where that is not known.
 func (c *crash) endedAt() int {
 	at := c.frame()
-	if at == nil || *at >= len(c.named.Frames) || report.MergedAt(c.named.Frames, *at) != nil {
+	if at == nil || *at >= len(c.named.Frames) || report.MergedAt(c.named.Frames, *at) != nil { // whose line is that of a condition
 		return 0
 	}
 	f := &c.named.Frames[*at]

@@ -47,6 +47,12 @@ type Crash struct {
 	// ToldConfidence is "certain", or "likely" where a compiler made one call of several: Told is then the one whose text the dead part of
 	// the stack still leads to.
 	ToldConfidence string `json:"told_confidence,omitempty"`
+	// Printed is the constant text, formats too, that the function which ended the program had written right before, if nothing is known that it was called
+	// with: of several texts of one call that a compiler made of several, the one that the dead part of the stack still leads to.
+	Printed string `json:"printed,omitempty"`
+	// EndedAt is the line at which a function ended the program, counted from that of its declaration, if there are several such lines in it and nothing is known
+	// of its words.
+	EndedAt int `json:"ended_at,omitempty"`
 	// Assertion is the failed assertion that Message is about; nil if there is none.
 	Assertion *Assertion `json:"assertion,omitempty"`
 	// Raised holds the exception that the crashed thread was raising or handling in a language such as Python, then
@@ -172,6 +178,8 @@ type CauseBlock struct {
 	Type  string `json:"type,omitempty"` // the structure or class that a pointer to it points to: "Order"
 	// Elements is the type of the numbers that a pointer to it points to: "int".
 	Elements string `json:"elements,omitempty"`
+	// Text is the name of the member or variable that points to it, if that is to characters: "name".
+	Text string `json:"text,omitempty"`
 }
 
 // The values of Cause.Confidence and Blame.Confidence.

@@ -184,6 +184,8 @@ func (j *jsonWriter) putCrash(x *Crash) {
 	j.optStr("message_source", x.MessageSource)
 	j.optStr("told", x.Told)
 	j.optStr("told_confidence", x.ToldConfidence)
+	j.optStr("printed", x.Printed)
+	j.optNum("ended_at", x.EndedAt)
 	if x.Assertion != nil {
 		j.key("assertion")
 		j.putAssertion(x.Assertion)
@@ -1068,6 +1070,7 @@ func (j *jsonWriter) putCauseBlock(x *CauseBlock) {
 	j.size("size", x.Size)
 	j.optStr("type", x.Type)
 	j.optStr("elements", x.Elements)
+	j.optStr("text", x.Text)
 	j.close('}')
 }
 

@@ -106,6 +106,10 @@ func (t *textWriter) message(c *Crash, thread *Thread) {
 		t.put(plain, "  called with: ")
 		t.wrap(plain, 4, told)
 	}
+	if c.Printed != "" {
+		t.put(plain, "  printed before: ")
+		t.wrap(plain, 4, "\""+brief(c.Printed, maxWords)+"\" [likely]")
+	}
 	if c.MessageSource != "" && thread != nil && slices.ContainsFunc(thread.Frames, func(f Frame) bool { return f.Explain != nil }) {
 		t.put(dim, "  message read from ")
 		t.wrap(plain, 4, brief(c.MessageSource, maxWords))

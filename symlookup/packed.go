@@ -7,7 +7,7 @@ import (
 	"github.com/corewalk/corewalk/unwind"
 )
 
-// Calls are kept on disk, innermost first, as: the flags, u8; the line, the column and the entry, and the length of each
+// Calls are kept on disk, innermost first, as: the flags, u8; the line, the column, the line of the declaration and the entry, and the length of each
 // string, ULEB128; the strings.
 const (
 	callApproximate = 1 << iota
@@ -32,7 +32,7 @@ func packCalls(calls []unwind.Call) []byte {
 			flags |= callNoReturn
 		}
 		b = append(b, flags)
-		for _, n := range []uint64{uint64(c.Line), uint64(c.Column), c.Entry} {
+		for _, n := range []uint64{uint64(c.Line), uint64(c.Column), uint64(c.Declared), c.Entry} {
 			b = binary.AppendUvarint(b, n)
 		}
 		for _, s := range []string{c.Name, c.LinkageName, c.File} {
@@ -48,12 +48,12 @@ func unpackCalls(b []byte) ([]unwind.Call, bool) {
 	c := binbuf.New(b, 0, false)
 	for c.More() {
 		flags := c.U8()
-		call := unwind.Call{Line: int(c.ULEB()), Column: int(c.ULEB()), Entry: c.ULEB(),
+		call := unwind.Call{Line: int(c.ULEB()), Column: int(c.ULEB()), Declared: int(c.ULEB()), Entry: c.ULEB(),
 			Approximate: flags&callApproximate != 0, Inlined: flags&callInlined != 0, NoReturn: flags&callNoReturn != 0}
 		for _, s := range []*string{&call.Name, &call.LinkageName, &call.File} {
 			*s = string(c.Bytes64(c.ULEB()))
 		}
-		if c.Error != nil || flags&^byte(callFlags) != 0 || call.Line < 0 || call.Column < 0 {
+		if c.Error != nil || flags&^byte(callFlags) != 0 || call.Line < 0 || call.Column < 0 || call.Declared < 0 {
 			return nil, false
 		}
 		calls = append(calls, call)

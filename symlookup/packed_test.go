@@ -10,7 +10,7 @@ import (
 // TestPackCalls: calls are the same after they were kept, each member of them.
 func TestPackCalls(t *testing.T) {
 	calls := []unwind.Call{
-		{Name: "f", LinkageName: "_Z1fv", File: "/src/f.cc", Line: 12, Column: 3, Inlined: true, Entry: 0x401000},
+		{Name: "f", LinkageName: "_Z1fv", File: "/src/f.cc", Line: 12, Column: 3, Inlined: true, Declared: 300, Entry: 0x401000},
 		{Name: "g", Approximate: true, NoReturn: true, Entry: 1<<64 - 1},
 	}
 	whole := reflect.ValueOf(calls)

@@ -329,7 +329,7 @@ func nameBySymbol(c *unwind.Call, im *image.Image, pc uint64) {
 }
 
 func fromFrame(f dwarf.Call) unwind.Call {
-	c := unwind.Call{File: f.File.Path, Line: f.Line, Column: f.Column, Approximate: f.ApproxLine || f.Line == 0, Inlined: f.Inlined, NoReturn: f.Noreturn, Entry: f.Entry}
+	c := unwind.Call{File: f.File.Path, Line: f.Line, Column: f.Column, Approximate: f.ApproxLine || f.Line == 0, Inlined: f.Inlined, NoReturn: f.Noreturn, Declared: f.DeclLine, Entry: f.Entry}
 	if c.Name, c.LinkageName = display(f.Name, f.LinkageName); f.LinkageName == "" && f.Language == dwarf.LangMipsAsm {
 		c.Name, c.LinkageName = display("", f.Name) // compilers that write assembly, as OCaml's, have their names mangled there
 	}

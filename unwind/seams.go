@@ -138,6 +138,7 @@ type Call struct {
 	Approximate bool   // the code belongs to no line: Line is that of the code before it, or unknown
 	Inlined     bool   // inlined into the next Call
 	NoReturn    bool   // its declaration says that it never returns
+	Declared    int    // the line of its declaration; 0 if unknown
 	Entry       Address
 }
 

@@ -247,6 +247,35 @@ func TestOneWayOut(t *testing.T) {
 			48 83 c2 01 # 8 add rdx,1
 			eb f2 # 12 jmp 0
 			c3 # 14 ret`, 0, 4, true},
+		{"within another loop", `
+			ba 01 00 00 00 # 0 mov edx,1
+			48 8b 0c d0 # 5 mov rcx,[rax+rdx*8]
+			48 83 c2 01 # 9 add rdx,1
+			39 31 # 13 cmp [rcx],esi
+			75 f4 # 15 jne 5
+			83 ee 01 # 17 sub esi,1
+			75 ea # 20 jne 0
+			c3 # 22 ret`, 5, 13, true},
+		{"one of them in the outer loop only", `
+			ba 01 00 00 00 # 0 mov edx,1
+			48 8b 0c d0 # 5 mov rcx,[rax+rdx*8]
+			48 83 c2 01 # 9 add rdx,1
+			39 31 # 13 cmp [rcx],esi
+			75 f4 # 15 jne 5
+			83 ee 01 # 17 sub esi,1
+			75 ea # 20 jne 0
+			c3 # 22 ret`, 17, 13, true},
+		{"until the end, within another loop", `
+			ba 01 00 00 00 # 0 mov edx,1
+			4c 39 c2 # 5 cmp rdx,r8
+			74 0c # 8 je 22
+			48 8b 0c d0 # 10 mov rcx,[rax+rdx*8]
+			48 83 c2 01 # 14 add rdx,1
+			39 31 # 18 cmp [rcx],esi
+			75 ef # 20 jne 5
+			83 ee 01 # 22 sub esi,1
+			75 e5 # 25 jne 0
+			c3 # 27 ret`, 10, 18, false},
 		{"with a call", `
 			ba 01 00 00 00 # 0 mov edx,1
 			48 8b 0c d0 # 5 mov rcx,[rax+rdx*8]
@@ -307,12 +336,12 @@ func TestOneWayOutCalls(t *testing.T) {
 		75 f6 # 8 jne 0
 		c3 # 10 ret`)
 	for called, want := range map[uint64]bool{elsewhere: true, elsewhere + 1: false} {
-		if got := f.OneWayOut(base, base+5, func(to uint64) bool { return to == called }); got != want {
+		if got := f.OneWayOut(base, base+5, func(call *disasm.Inst) bool { return call.Target == called }); got != want {
 			t.Errorf("only %#x may be called: %v", called, got)
 		}
 	}
 	reread(f).gone = base + 5
-	if f.OneWayOut(base, base+5, func(uint64) bool { return true }) {
+	if f.OneWayOut(base, base+5, func(*disasm.Inst) bool { return true }) {
 		t.Error("what cannot be read is no call")
 	}
 }

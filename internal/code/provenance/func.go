@@ -242,7 +242,23 @@ func (f *Func) Reaches(from, to uint64, stops func(addr uint64) bool) bool {
 	return ok && ok2 && f.comes(i, j, func(n int) bool { return stops(f.steps[n].Addr) })
 }
 
-// maxDecided is how many instructions Decided goes back.
+// LastCall returns the address of the last call before the instruction at an address, if control gets there in no other way, and in no case elsewhere; false if that is not known.
+func (f *Func) LastCall(addr uint64) (uint64, bool) {
+	i, ok := f.index(addr)
+	for n := 0; ok && n < maxDecided && len(f.preds[i]) == 1; n++ {
+		i = int(f.preds[i][0])
+		in := f.inst(i)
+		if in == nil || f.branches(int32(i)) {
+			break
+		}
+		if in.Kind.IsCall() {
+			return f.steps[i].Addr, true
+		}
+	}
+	return 0, false
+}
+
+// maxDecided is how many instructions Decided and LastCall go back.
 const maxDecided = 16
 
 // Decided returns the address of the conditional jump that decides whether control comes to the instruction at an address; addr if it

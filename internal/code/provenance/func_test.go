@@ -31,6 +31,35 @@ func TestInst(t *testing.T) {
 	}
 }
 
+func TestLastCall(t *testing.T) {
+	f := function(t, arch.AMD64, `
+		e8 00 10 00 00 # 0 call out
+		90 # 5 nop
+		e8 00 10 00 00 # 6 call out
+		85 ff # 11 test edi,edi
+		74 05 # 13 je 20
+		e8 00 10 00 00 # 15 call out
+		90 # 20 nop
+		e8 00 10 00 00 # 21 call out
+		eb 01 # 26 jmp 29
+		90 # 28 nop
+		c3 # 29 ret`)
+	for at, want := range map[uint64]uint64{6: 0, 11: 6, 13: 6, 29: 21} {
+		if got, ok := f.LastCall(base + at); !ok || got != base+want {
+			t.Errorf("%d: %d %v, want %d", at, got-base, ok, want)
+		}
+	}
+	for _, at := range []uint64{0, 3, 15, 21} { // nothing before, no instruction, behind a branch, and where ways meet
+		if got, ok := f.LastCall(base + at); ok {
+			t.Errorf("%d: %d", at, got-base)
+		}
+	}
+	far := function(t, arch.AMD64, "e8 00 10 00 00 # call\n"+strings.Repeat("90 # nop\n", 2*maxDecided)+"c3 # ret")
+	if got, ok := far.LastCall(base + 5 + 2*maxDecided); ok {
+		t.Errorf("far away: %d", got-base)
+	}
+}
+
 func TestCallBefore(t *testing.T) {
 	f := function(t, arch.AMD64, `
 		e8 00 10 00 00 # call out

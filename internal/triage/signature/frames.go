@@ -26,6 +26,7 @@ type builder struct {
 	python, perl  bool      // the program's own part of the stack has functions of it
 	elsewhere     string    // the file of the function that made an error which is not on the stack any more
 	nulled        bool      // a function was dropped since its caller gave it null
+	numbered      bool      // since its caller gave it a bad number
 	handed        int       // calls of Python that were dropped since they handed it on
 	onNull        bool      // it was called on a null object, and nothing else was dropped so
 	uncaught      bool      // V8 ended the program for an error of JavaScript
@@ -58,6 +59,9 @@ func (b *builder) build() {
 		if words = toldWords(b.report.Crash); words != "" {
 			b.sig.Class += ": " + words
 			b.said = b.said || strings.Contains(words, " ")
+		} else if at := b.report.Crash; at != nil && at.EndedAt > 0 {
+			words = "line " + strconv.Itoa(at.EndedAt) + " of the function"
+			b.sig.Class += ": " + words
 		}
 	}
 	if what := damage(b.report.Crash, b.sig.Class); what != "" {
@@ -98,7 +102,7 @@ func (b *builder) build() {
 	if words != "" {
 		b.sig.Top = topFrames // which of its callers it was, the words tell
 	}
-	if b.said {
+	if b.said && !b.numbered {
 		b.sig.Top = 0
 	}
 	b.sig.Top = min(b.sig.Top, len(b.kept))
@@ -137,6 +141,8 @@ func (b *builder) entry(name string, frame int) entry {
 		if scope := strings.LastIndex(name[:at], "::"); scope > 0 {
 			e.bare = name[scope+len("::"):]
 		}
+		// Others cannot override what is in such a namespace, and debugging information that has lines only leaves it out.
+		e.bare = strings.TrimPrefix(e.bare, "{anonymous}::")
 	}
 	return e
 }
@@ -190,8 +196,36 @@ func machine(name string) string {
 		return "std::terminate"
 	case strings.HasPrefix(name, "_Py_FatalError"):
 		return "Py_FatalError"
+	case name == "runtime.fatal" || name == "internal/runtime/maps.fatal":
+		return goThrow // which of them has a text depends on the version of Go
+	case strings.HasPrefix(name, "runtime.panicIndex"):
+		return goIndex
+	case strings.HasPrefix(name, "runtime.panicSlice") && name != goConvert:
+		return goSlice // which of its bounds was refused, its numbers decide
 	}
 	return name
+}
+
+// The functions of Go's runtime that refuse something, and before Go 1.26 a number, without those for other types of it.
+const (
+	goThrow   = "runtime.throw"
+	goIndex   = "runtime.panicIndex"
+	goSlice   = "runtime.panicSlice"
+	goConvert = "runtime.panicSliceConvert"
+)
+
+// goRefusal returns which of these refused what a panic tells of: since Go 1.26 there is one for all.
+func goRefusal(via string, p *report.Panic) string {
+	switch {
+	case via != "runtime.panicBounds" || p == nil:
+	case strings.HasPrefix(p.Value, "runtime error: index "):
+		return goIndex
+	case strings.HasPrefix(p.Value, "runtime error: slice "):
+		return goSlice
+	case strings.HasPrefix(p.Value, "runtime error: cannot convert slice "):
+		return goConvert
+	}
+	return via
 }
 
 // allocates reports whether the innermost function below the machinery is an allocator's.
@@ -302,6 +336,7 @@ func (b *builder) cut() int {
 	case overflow:
 		class = report.CrashStackOverflow
 	case b.sig.Via != "" && byMachinery.Get()[class]: // the report has a crash: without one the class is another
+		b.sig.Via = goRefusal(b.sig.Via, b.report.Crash.Panic)
 		class = b.sig.Via
 		// A panic that a library made for the program is known by its place: compilers merge all calls in a
 		// function that do not return, whichever inlined functions they came from.
@@ -358,6 +393,10 @@ func (b *builder) refuses(end int) bool {
 func (b *builder) choose(from int) {
 	for i := from; i < len(b.thread.Frames); i++ {
 		if last, ok := b.mergedAt(i); ok && b.end == "" {
+			if name := b.mergedElement(last); name != "" {
+				b.numbered = true
+				b.kept = append(b.kept, b.entry(name, last))
+			}
 			b.shared(i, last)
 			i = last
 		}
@@ -374,6 +413,9 @@ func (b *builder) consider(i int) {
 		b.onNull = !b.nulled && object(b.report.Crash.Blame)
 		b.nulled = true
 		b.decide(i, Dropped, GivenNull)
+	case why == "" && stop == "" && b.badNumber(i):
+		b.nulled, b.numbered = true, true
+		b.decide(i, Dropped, badNumber)
 	case why == "" && stop == "" && b.soughtPast(i):
 		b.nulled = true
 		b.decide(i, Dropped, soughtPast)

@@ -195,14 +195,14 @@ func panicWords(p *report.Panic, via string) string {
 // leastTold is how many letters the words have at least with which a function is told why to end the program.
 const leastTold = 4
 
-// toldWords returns the words with which the function was called that ended the program, without values; "" if they are not known.
+// toldWords returns the words with which the function was called that ended the program, or else those that it wrote right before, without values; "" if they are not known.
 func toldWords(c *report.Crash) string {
 	if c == nil {
 		return ""
 	}
 	var out []string
 	letters := 0
-	for _, w := range strings.FieldsFunc(Mask(conversion.Get().ReplaceAllString(c.Told, " ")), func(r rune) bool { return !unicode.IsLetter(r) }) {
+	for _, w := range strings.FieldsFunc(Mask(conversion.Get().ReplaceAllString(cmp.Or(c.Told, c.Printed), " ")), func(r rune) bool { return !unicode.IsLetter(r) }) {
 		if w != "N" { // a number
 			out = append(out, w)
 			letters += len(w)

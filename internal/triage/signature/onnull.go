@@ -100,7 +100,7 @@ func (b *builder) received(i int, steps []report.BlameStep) bool {
 		case s.Physical > f.Physical:
 			return handed // its caller, or that of the function into which it was inlined, passed it
 		case s.Physical < f.Physical:
-		case f.Language == "python" && s.Kind == report.BlamePassed && !b.isIn(i, s.Function):
+		case f.Language == "python" && s.Kind == report.BlamePassed && b.calledIn(i, s.Function):
 			return true // by a call of CPython since 3.11, which has no frame of its own
 		case s.Kind == report.BlameRead && b.beside(i, s):
 			return true
@@ -151,6 +151,17 @@ func (b *builder) within(i int) (n int) {
 	for frames := b.thread.Frames; n < i && frames[i-n-1].Inlined && frames[i-n-1].Physical == frames[i].Physical; n++ {
 	}
 	return n
+}
+
+// calledIn reports whether one of the calls of Python that led to frame i, and have its physical frame, is of the named function.
+func (b *builder) calledIn(i int, function string) bool {
+	frames := b.thread.Frames
+	for k := i + 1; k < len(frames) && frames[k].Physical == frames[i].Physical; k++ {
+		if frames[k].Language == "python" && frames[k].Function == function {
+			return true
+		}
+	}
+	return false
 }
 
 // local reports whether a null was in a local variable of frame i's function. A constant is set where compilers like, and was passed to nobody then.

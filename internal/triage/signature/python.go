@@ -92,7 +92,7 @@ func (b *builder) givenByPython(i int) bool {
 // handedOn reports whether frame i is of Python, and was given the bad value that a native function got from it, by its caller.
 func (b *builder) handedOn(i int) bool {
 	f := &b.thread.Frames[i]
-	if !b.nulled || len(b.kept) > 0 || f.Language != "python" {
+	if !b.nulled || b.numbered || len(b.kept) > 0 || f.Language != "python" {
 		return false
 	}
 	steps := b.report.Crash.Blame.Steps

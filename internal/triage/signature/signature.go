@@ -20,7 +20,7 @@ import (
 )
 
 // Version is the prefix of every hash. Signatures of different versions must not be compared.
-const Version = "v10"
+const Version = "v11"
 
 // How many of the innermost significant functions the first level takes: for a crash the function in which it
 // happened; if a function decided to end the program, its caller too, because many may call such a function.
@@ -77,6 +77,7 @@ const GivenNull = "given null, which is its caller's mistake"
 const (
 	givenAddress = "given a bad address by Python, which is its caller's mistake"
 	handedOn     = "handed on what its caller gave it"
+	badNumber    = "refused a number that its caller gave it, for what has no such element"
 	soughtPast   = "a search that did not find what its caller uses"
 )
 

@@ -301,9 +301,9 @@ func TestCrashedThread(t *testing.T) {
 // TestHash: the identifiers that ledgers keep. If they change, so must Version.
 func TestHash(t *testing.T) {
 	for want, parts := range map[string][]string{
-		"v10:f2939f903016e5bb": {"ab", "c"}, // printf '\0\0\0\2ab\0\0\0\1c' | sha256sum
-		"v10:e3b0c44298fc1c14": nil,
-		"v10:df3f619804a92fdb": {""},
+		"v11:f2939f903016e5bb": {"ab", "c"}, // printf '\0\0\0\2ab\0\0\0\1c' | sha256sum
+		"v11:e3b0c44298fc1c14": nil,
+		"v11:df3f619804a92fdb": {""},
 	} {
 		if got := hash(parts); got != want {
 			t.Errorf("hash of %q: %s, want %s", parts, got, want)

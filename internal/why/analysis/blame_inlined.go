@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"github.com/corewalk/corewalk/internal/code/disasm"
 	"slices"
 	"strings"
 
@@ -31,11 +32,20 @@ func (w *witness) cameIn(n named, v *provenance.Value, at uint64, impossible fun
 		default:
 			return false
 		}
-		if !w.vars.CameIn(h, at, a.At) && !w.readFor(h, at, a) {
+		if !w.vars.CameIn(h, at, a.At) && !w.readFor(h, at, a) && !w.cameBack(h, at, a.At) {
 			return false
 		}
 	}
 	return len(all) > 0
+}
+
+// cameBack reports whether an instruction of the inlined call that has the parameter h is of the call before, in the round of a loop before: between the two, code
+// outside of the call decides whether there is a next round. A loop within the call has its own jumps.
+func (w *witness) cameBack(h *where.Held, at, from uint64) bool {
+	return !w.vars.CameIn(h, at, from) && !w.code.Reaches(from, at, func(addr uint64) bool {
+		in, ok := w.code.Inst(addr)
+		return !ok || in.Kind == disasm.CondJump && w.vars.CameIn(h, at, addr)
+	})
 }
 
 // readFor reports whether a pointer was read for the call that has the parameter h, not by it: the instruction is among those of the call, where compilers put
@@ -158,6 +168,11 @@ func (w *witness) stayed(v *provenance.Value) string {
 			continue // its name there has no namespace
 		}
 		if c.Known && !library(c.Function) && !mayBe(c.Result, w.typeOf(v, c.Function)) {
+			for _, call := range calls {
+				if strings.HasSuffix(call.Name, "::"+c.Function) {
+					return call.Name // with its scopes, as its frame would have it
+				}
+			}
 			return c.Function
 		}
 	}
@@ -207,7 +222,7 @@ func (w *witness) finds() *types.Type {
 	calls := w.vars.Ended(w.state.PC, 0) // all that there are
 	names := w.callsAt(w.state.PC)
 	n := 0
-	for n < min(len(calls), len(names)) && library(names[n].Name) {
+	for n < min(len(calls), len(names)) && (library(names[n].Name) || libraryOfRust(names[n].File)) {
 		n++
 	}
 	if n >= len(calls) || !calls[n].LLVM || !calls[n].Known || calls[n].Result == nil {
@@ -217,6 +232,15 @@ func (w *witness) finds() *types.Type {
 		return r
 	}
 	return nil
+}
+
+// libraryOfRust reports whether a file is one of Rust's library.
+func libraryOfRust(file string) bool {
+	_, rest, ok := strings.Cut(file, "/rustc/")
+	if !ok {
+		_, rest, ok = strings.Cut(file, "/rustlib/src/rust")
+	}
+	return ok && strings.Contains(rest, "/library/")
 }
 
 // ranPast reports whether a pointer is where a search came to that goes from one element of an array to the next one, in an inlined function that returns a
@@ -250,20 +274,39 @@ func (w *witness) strides(load *provenance.Value) bool {
 }
 
 // comparing returns what tells the functions that a search may call: that which the frame's instruction calls, and those that compare.
-func (w *witness) comparing() func(called uint64) bool {
+func (w *witness) comparing() func(call *disasm.Inst) bool {
 	own := uint64(0)
 	if call, ok := w.code.Inst(w.state.PC); ok && call.Kind.IsCall() {
-		own = call.Target
+		own, _ = w.calleeNow(&call)
 	}
-	return func(called uint64) bool {
-		if called == 0 || called == own {
-			return called != 0
+	return func(call *disasm.Inst) bool {
+		called, ok := w.calleeNow(call)
+		if !ok || called == 0 || called == own {
+			return ok && called != 0
 		}
 		code := codeReader{in: w.in}
 		f, ok := code.function(called)
 		name, _, _ := strings.Cut(f.Name, "@")
-		return ok && f.Entry == called && (name == "bcmp" || name == "memcmp" || name == "strcmp" || name == "strncmp" || name == "strcasecmp")
+		switch libcName(name) {
+		case "bcmp", "memcmp", "strcmp", "strncmp", "strcasecmp":
+			return ok && f.Entry == called
+		}
+		for _, compares := range [...]string{"__memcmp_", "__bcmp_", "__strcmp_", "__strncmp_", "__strcasecmp_"} { // for a kind of processor
+			if strings.HasPrefix(name, compares) {
+				return ok && f.Entry == called
+			}
+		}
+		return false
 	}
+}
+
+// calleeNow is callee, also of a call through a register, which has what it held in the loop all the time.
+func (w *witness) calleeNow(call *disasm.Inst) (uint64, bool) {
+	if call.Kind != disasm.CallIndirect || call.Mem() != nil {
+		return w.callee(call)
+	}
+	to, _, ok := w.eval.Value(w.code.Before(call.PC, provenance.Reg(call.Src)), 0)
+	return to, ok
 }
 
 // movesOn reports whether a loop moves a pointer on by as much each time.

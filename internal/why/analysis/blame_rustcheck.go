@@ -14,9 +14,18 @@ import (
 const maxCheckSteps = 12
 
 // rustPointer says which pointer it was that Rust found to be null, or misaligned, before it was used: the code panics, there is no fault.
-func (c *crash) rustPointer() []report.Cause { return c.known.rustPointer.of(c.findRustPointer) }
+func (c *crash) rustPointer() []report.Cause {
+	b := c.rustBlame()
+	if b == nil {
+		return nil
+	}
+	return []report.Cause{{Text: blameText(b, report.CrashSignal), Confidence: b.Confidence}}
+}
 
-func (c *crash) findRustPointer() []report.Cause {
+// rustBlame traces that pointer back; nil for none.
+func (c *crash) rustBlame() *report.Blame { return c.known.rustBlame.of(c.findRustPointer) }
+
+func (c *crash) findRustPointer() *report.Blame {
 	if w := c.words(); w.told != asReason || w.Panic == nil || c.Variables == nil || c.opts.NoBlame {
 		return nil
 	}
@@ -48,7 +57,10 @@ func (c *crash) findRustPointer() []report.Cause {
 	if b == nil || strings.HasPrefix(b.Steps[0].Name, "[") && b.Steps[0].Kind == report.BlameRead {
 		return nil
 	}
-	return []report.Cause{{Text: blameText(b, report.CrashSignal), Confidence: b.Confidence}}
+	for i := range b.Steps {
+		b.Steps[i].Physical += frames[at+1].Physical
+	}
+	return b
 }
 
 // checkedNull is the pointer in the frame that was compared with null before the call that the frame makes; nil for none.

@@ -38,30 +38,30 @@ type crash struct {
 	stack  []*unwind.Frame // nil if it has no frames
 
 	known struct {
-		top         fact[*unwind.Frame]
-		stop        fact[*stop]
-		goEnd       fact[*goEnd]
-		handled     fact[*handledFault]
-		own         fact[*fault]
-		words       fact[words]
-		goFault     fact[*fault]
-		nilMap      fact[[]report.Cause]
-		goDivisor   fact[[]report.Cause]
-		goBounds    fact[[]report.Cause]
-		goNamed     fact[[]report.Cause]
-		goRefused   fact[[]report.Cause]
-		caught      fact[*caughtFault]
-		verdict     fact[verdict]
-		noticed     fact[*int]
-		frame       fact[*int]
-		overflow    fact[*report.Overflow]
-		shown       fact[shown]
-		raised      fact[[]report.Raised]
-		heap        fact[[]report.Cause]
-		read        fact[heapWord]
-		given       fact[givenBack]
-		rustPointer fact[[]report.Cause]
-		inside      fact[[]report.Cause]
+		top       fact[*unwind.Frame]
+		stop      fact[*stop]
+		goEnd     fact[*goEnd]
+		handled   fact[*handledFault]
+		own       fact[*fault]
+		words     fact[words]
+		goFault   fact[*fault]
+		nilMap    fact[[]report.Cause]
+		goDivisor fact[[]report.Cause]
+		goBounds  fact[[]report.Cause]
+		goNamed   fact[[]report.Cause]
+		goRefused fact[[]report.Cause]
+		caught    fact[*caughtFault]
+		verdict   fact[verdict]
+		noticed   fact[*int]
+		frame     fact[*int]
+		overflow  fact[*report.Overflow]
+		shown     fact[shown]
+		raised    fact[[]report.Raised]
+		heap      fact[[]report.Cause]
+		read      fact[heapWord]
+		given     fact[givenBack]
+		rustBlame fact[*report.Blame]
+		inside    fact[[]report.Cause]
 	}
 	owners *owners // nil before somebody asks
 }
@@ -121,7 +121,15 @@ func (c *crash) report(ctx context.Context, v verdict) *report.Crash {
 		}
 	}
 	if out.Kind == report.CrashAbort && out.Message == "" {
-		out.Told, out.ToldConfidence = c.toldWith()
+		if out.Told, out.ToldConfidence = c.toldWith(); out.Told == "" {
+			out.Printed = c.printed()
+		}
+		if out.Told+out.Printed == "" {
+			out.EndedAt = c.endedAt()
+		}
+	}
+	if out.Blame == nil {
+		out.Blame = c.rustBlame()
 	}
 	out.Causes = c.causes()
 	out.Frame = c.shown(ctx).frame

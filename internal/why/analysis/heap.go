@@ -342,7 +342,7 @@ func (c *crash) causeBlock(fault string, b heap.Block) *report.CauseBlock {
 	if fault != report.BlockOverrun {
 		typ = c.takenFor(b.Start)
 	}
-	return &report.CauseBlock{Fault: fault, Size: b.Size, Type: cmp.Or(typ, c.names().types[b.Start]), Elements: c.names().elements[b.Start]}
+	return &report.CauseBlock{Fault: fault, Size: b.Size, Type: cmp.Or(typ, c.names().types[b.Start]), Elements: c.names().elements[b.Start], Text: c.names().texts[b.Start]}
 }
 
 // takenFor is the type of the object at an address by the code that gave it back, or that read the bad value from it; "" if that is not known.

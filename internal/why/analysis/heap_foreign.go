@@ -410,7 +410,7 @@ func (c *crash) holders(v *invaded, scanned int) {
 		}
 		if len(*list) == 0 {
 			names.keep(h.start, path)
-			names.keepType(h.start, t)
+			names.keepType(h.start, path, t)
 		}
 		if len(*list) < maxHolds {
 			*list = append(*list, v.holder(path, t))

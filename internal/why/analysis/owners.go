@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/corewalk/corewalk/internal/heap"
 	"github.com/corewalk/corewalk/internal/lazy"
@@ -29,6 +30,7 @@ type owners struct {
 	types map[uint64]string // structures that pointers to it point to, likewise
 
 	elements map[uint64]string // or numbers
+	texts    map[uint64]string // or which member or variable points to characters
 	buf      []byte            // that memory is searched in
 	most     int               // bytes of memory that are searched for one path
 	freed    bool              // ways may lead through freed blocks, too
@@ -59,16 +61,30 @@ func (o *owners) keep(start uint64, name string) {
 	o.known[start] = name
 }
 
-// keepType keeps the name of the structure, class or union that a pointer to a block points to.
-func (o *owners) keepType(start uint64, t *types.Type) {
+// keepType keeps what a pointer to a block, at the end of a path, points to: the name of a structure, class or union, or of numbers.
+func (o *owners) keepType(start uint64, path string, t *types.Type) {
 	if o.types == nil {
-		o.types, o.elements = map[uint64]string{}, map[uint64]string{}
+		o.types, o.elements, o.texts = map[uint64]string{}, map[uint64]string{}, map[uint64]string{}
 	}
-	if name := pointsToA(t); name != "" {
+	to := t.Strip().Target()
+	if _, char := to.Char(); char {
+		o.texts[start] = lastName(path)
+	} else if name := pointsToA(t); name != "" {
 		o.types[start] = name
-	} else if of, _ := elements(t.Strip().Target()); of != nil {
+	} else if of, _ := elements(to); of != nil {
 		o.elements[start] = of.Name()
 	}
+}
+
+// lastName is the last name in a path: of the member or the variable that it leads to.
+func lastName(path string) string {
+	names := strings.FieldsFunc(path, func(r rune) bool { return r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for _, n := range slices.Backward(names) {
+		if !unicode.IsDigit(rune(n[0])) { // an index
+			return n
+		}
+	}
+	return ""
 }
 
 // pointsToA is the name of the structure, class or union that a pointer points to; "" for none.
@@ -101,7 +117,7 @@ func (o *owners) find(value uint64) (name string) {
 	of := &held{start: value}
 	o.each([]*held{of}, func(_ *held, path string, t *types.Type) bool {
 		name = path
-		o.keepType(value, t)
+		o.keepType(value, path, t)
 		return false
 	}, nil)
 	return cmp.Or(name, of.symbol)

@@ -51,11 +51,10 @@ func (c *crash) toldWith() (text, confidence string) {
 	case !slices.Equal(out, passed): // the function may have changed its arguments
 		confidence = report.Likely
 	}
-	if len(out) == 0 {
-		out, confidence = c.chosenTexts(w), report.Likely
-	}
 	if len(out) == 0 && f.Inlined {
-		out = c.printedTexts(w)
+		if out, confidence = c.chosenTexts(w), report.Likely; len(out) == 0 {
+			out = c.printedTexts(w)
+		}
 	}
 	if len(out) == 0 {
 		return "", ""
@@ -117,15 +116,23 @@ func (c *crash) listedText(w *witness) (out string) {
 
 // formatCall returns what is known of a call of a function of the C library that takes a format.
 func (w *witness) formatCall(call *disasm.Inst) (formatFunction, bool) {
+	_, function, known := formatFunctionOf(w.called(call))
+	return function, known
+}
+
+// called returns the name of the function that a call calls, without the decoration of the C library's; "" if that is not known.
+func (w *witness) called(call *disasm.Inst) string {
 	target, ok := w.callee(call)
 	if !ok {
-		return formatFunction{}, false
+		return ""
 	}
 	code := codeReader{in: w.in}
 	f, found := code.function(target)
+	if !found || f.Entry != target {
+		return ""
+	}
 	name, _, _ := strings.Cut(f.Name, "@")
-	_, function, known := formatFunctionOf(libcName(name))
-	return function, found && f.Entry == target && known
+	return libcName(name)
 }
 
 // textAt returns the constant text that is an argument of a call; "" for none.

@@ -18,3 +18,14 @@ func TestWithin(t *testing.T) {
 		}
 	}
 }
+
+// The last name of a path is that of a member or variable, not of an index.
+func TestLastName(t *testing.T) {
+	for path, want := range map[string]string{
+		"cache.bucket[4]->val->data": "data", "names[3]": "names", "text": "text", "*l.0": "l", "s->_M_p": "_M_p", "$buf": "$buf", "[7]": "", "": "",
+	} {
+		if got := lastName(path); got != want {
+			t.Errorf("%q: %q, want %q", path, got, want)
+		}
+	}
+}

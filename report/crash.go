@@ -178,7 +178,7 @@ type CauseBlock struct {
 	Type  string `json:"type,omitempty"` // the structure or class that a pointer to it points to: "Order"
 	// Elements is the type of the numbers that a pointer to it points to: "int".
 	Elements string `json:"elements,omitempty"`
-	// Text is the name of the member or variable that points to it, if that is to characters: "name".
+	// Text is the name of the member that points to it, if that is to characters: "name".
 	Text string `json:"text,omitempty"`
 }
 

@@ -108,6 +108,8 @@ func (b *builder) received(i int, steps []report.BlameStep) bool {
 			return i == 0 || b.thread.Frames[i-1].Physical != f.Physical
 		case s.Kind == report.BlameSet && b.local(i, steps[:k]):
 			return false
+		case s.Sought && f.Inlined && b.searches(i, s):
+			return !b.nulled
 		case s.Outside > b.within(i) && !b.around(i, s.Function):
 			// Another inlined call had it. What that read of an object of the program's this one may have read itself: compilers join what reads.
 			r := rules.Get().name(ruleName(home(Normalize(s.Function))), language(f), false)

@@ -30,7 +30,7 @@ type owners struct {
 	types map[uint64]string // structures that pointers to it point to, likewise
 
 	elements map[uint64]string // or numbers
-	texts    map[uint64]string // or which member or variable points to characters
+	texts    map[uint64]string // or which member points to characters
 	buf      []byte            // that memory is searched in
 	most     int               // bytes of memory that are searched for one path
 	freed    bool              // ways may lead through freed blocks, too
@@ -68,7 +68,7 @@ func (o *owners) keepType(start uint64, path string, t *types.Type) {
 	}
 	to := t.Strip().Target()
 	if _, char := to.Char(); char {
-		o.texts[start] = lastName(path)
+		o.texts[start] = lastMember(path)
 	} else if name := pointsToA(t); name != "" {
 		o.types[start] = name
 	} else if of, _ := elements(to); of != nil {
@@ -76,13 +76,18 @@ func (o *owners) keepType(start uint64, path string, t *types.Type) {
 	}
 }
 
-// lastName is the last name in a path: of the member or the variable that it leads to.
-func lastName(path string) string {
-	names := strings.FieldsFunc(path, func(r rune) bool { return r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	for _, n := range slices.Backward(names) {
-		if !unicode.IsDigit(rune(n[0])) { // an index
-			return n
+// lastMember is the name of the member that a path ends with, but for indexes; "" if that is a variable, of which one block has several in turn.
+func lastMember(path string) string {
+	end := len(path)
+	for end > 0 {
+		from := strings.LastIndexFunc(path[:end], func(r rune) bool { return r != '_' && r != '$' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) + 1
+		if name := path[from:end]; name != "" && !unicode.IsDigit(rune(name[0])) {
+			if from > 0 && (path[from-1] == '.' || path[from-1] == '>') {
+				return name
+			}
+			return ""
 		}
+		end = from - 1
 	}
 	return ""
 }

@@ -19,12 +19,12 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// The last name of a path is that of a member or variable, not of an index.
-func TestLastName(t *testing.T) {
+// A path ends with a member, but for indexes, or with a variable.
+func TestLastMember(t *testing.T) {
 	for path, want := range map[string]string{
-		"cache.bucket[4]->val->data": "data", "names[3]": "names", "text": "text", "*l.0": "l", "s->_M_p": "_M_p", "$buf": "$buf", "[7]": "", "": "",
+		"cache.bucket[4]->val->data": "data", "s.names[3]": "names", "names[3]": "", "text": "", "*l.0": "", "l.head.0": "head", "s->_M_p": "_M_p", "s.$buf": "$buf", "$buf": "", "[7]": "", "": "",
 	} {
-		if got := lastName(path); got != want {
+		if got := lastMember(path); got != want {
 			t.Errorf("%q: %q, want %q", path, got, want)
 		}
 	}

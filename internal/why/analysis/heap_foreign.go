@@ -79,6 +79,15 @@ func (c *crash) foreign() []report.Cause {
 	if text == "" {
 		text, confidence = c.within(v)
 	}
+	named := slices.ContainsFunc(c.steps(), func(s report.BlameStep) bool { return s.Kind == report.BlameOverwritten && s.Name != "" })
+	if text == "" && !named {
+		text, confidence = c.overrunMember(v)
+	}
+	if text == "" && !named {
+		if text, confidence = c.readAs(v); text != "" {
+			block = c.causeBlock(report.BlockReused, v.block)
+		}
+	}
 	if text == "" {
 		if text, confidence = c.spoilt(v); text == "" {
 			text, confidence = c.beside(v)
@@ -91,12 +100,17 @@ func (c *crash) foreign() []report.Cause {
 		}
 	}
 	if text == "" {
-		text, confidence = v.leftover(c)
+		text, confidence = c.noneLeft(v)
+	}
+	if text == "" {
+		if text, confidence = v.leftover(c); text == "" {
+			text, confidence = c.neverFilled(v)
+		}
 	}
 	if text == "" {
 		text, confidence = c.pointsInto(v)
 	}
-	if text == "" && len(v.holds) > 0 && !v.holdersNamed(c) { // who it was read for is farther away
+	if value, ok := c.mem.Uint(v.at, int(v.word)); text == "" && len(v.holds) > 0 && (!v.holdersNamed(c) || ok && value >= leastWild && v.aimed()) { // who it was read for is farther away
 		c.allHolders(v)
 		text, confidence = v.twoTypes()
 	}
@@ -112,6 +126,14 @@ func (c *crash) foreign() []report.Cause {
 		return nil
 	}
 	return []report.Cause{{Text: text, Confidence: p.atMost(confidence), Block: block}}
+}
+
+// steps are those of the fault's blame.
+func (c *crash) steps() []report.BlameStep {
+	if b := c.fault().blame; b != nil {
+		return b.Steps
+	}
+	return nil
 }
 
 // allHolders adds who points to a block from farther away.
@@ -150,11 +172,11 @@ func (c *crash) unfilled(v *invaded) (text, confidence string) {
 func (c *crash) pouredInto(v *invaded) (text, confidence string) {
 	value, ok := c.mem.Uint(v.at, int(v.word))
 	typed := slices.ContainsFunc(v.holds, func(h holder) bool { return h.size != 0 })
-	if !ok || typed && !v.aimed() || slices.ContainsFunc(v.holds, func(h holder) bool { return h.text }) || v.run.text && v.run.from-v.block.Start > maxReset {
+	if !ok || typed && !v.aimed() && !v.ofPointers() || slices.ContainsFunc(v.holds, func(h holder) bool { return h.text }) || v.run.text && v.run.from-v.block.Start > maxReset {
 		return "", ""
 	}
 	b, what := c.source(v.block, v.at, value)
-	if what.text == "" || !typed && !what.real {
+	if what.text == "" || (!typed || !v.aimed()) && !what.real {
 		return "", ""
 	}
 	from := &invaded{heapWord: heapWord{at: b.Start, block: b}, run: run{from: b.Start, end: b.End()}, word: v.word}
@@ -189,6 +211,11 @@ func (c *crash) within(v *invaded) (text, confidence string) {
 		}
 	}
 	return "", ""
+}
+
+// ofPointers reports whether all that lead to a block mean pointers there.
+func (v *invaded) ofPointers() bool {
+	return !slices.ContainsFunc(v.holds, func(h holder) bool { return !h.pointer && h.size != 0 })
 }
 
 // aimed reports whether all that lead to a block have a pointer where the bad value is, and one of them has more.
@@ -290,8 +317,9 @@ func (c *crash) behindDamage(p heapWord, r run) []report.Cause {
 		}
 		from = p.at - min(p.at, maxRun)
 	}
+	record := 2 * uint64(c.arch.WordSize) // of which the first word may have other bytes
 	for _, d := range p.heap.Damages() {
-		if d.Before.Size == 0 || d.At < from || d.At >= p.at {
+		if d.Before.Size == 0 || d.At+record < from || d.At >= p.at {
 			continue
 		}
 		text, confidence := c.damaged(&d)
@@ -553,6 +581,10 @@ func (c *crash) inUse(v *invaded) (text, confidence string) {
 		at = fmt.Sprintf(", %s from its beginning", byteCount(off))
 	}
 	text = fmt.Sprintf("it was in the block of %s at %#x (%s)%s, which is in use", byteCount(v.block.Size), v.block.Start, strings.Join(names, ", "), at)
+	if v.run.text && v.run.from <= v.block.Start && len(v.holds) == 0 {
+		shown := c.mem.Some(v.block.Start, int(min(v.run.end-v.block.Start, maxTextShown)))
+		return text + fmt.Sprintf(", and holds text from its beginning, %s: it may have been freed, and handed out again, or text is taken for a pointer", strconv.Quote(string(shown))), report.Possible
+	}
 	if c.ofTable() {
 		text += ": a table of virtual functions belongs there, which only who makes an object sets: it may have been freed, and handed out again, or written to by others"
 	}

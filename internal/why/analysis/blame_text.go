@@ -107,7 +107,7 @@ func (t *tracer) textInto(w *witness, inst, at uint64, name func(addr uint64) na
 		s.Expression = string(text[:maxTextShown]) + "..."
 	}
 	s.Name = w.arrayAt(inst, at-uint64(back), name)
-	if own := w.byteAt(inst, at); s.Name != "" && strings.HasPrefix(own.text, s.Name+"[") {
+	if s.Name != "" && strings.HasPrefix(w.byteAt(inst, at).text, s.Name+"[") {
 		return report.BlameStep{}, false // what was read is of the array itself: whoever read it there had a wrong pointer
 	}
 	if t.doubt(report.Likely); s.Name == "" || inside < minText {

@@ -182,7 +182,7 @@ func toObject(t *types.Type, word int) bool {
 }
 
 // deadAt reports whether no variable of the youngest frames is at an address of the stack, and whether that is below what is in use at all; else it names the
-// array of characters or numbers that is there.
+// array of characters or numbers that is there, if it began before: at its beginning a program may have put something else on purpose.
 func (c *crash) deadAt(at uint64) (dead, sure bool, in string) {
 	sp := uint64(c.stack[0].SP())
 	if at < sp-redZone {
@@ -200,9 +200,9 @@ func (c *crash) deadAt(at uint64) (dead, sure bool, in string) {
 		if err != nil {
 			return false, false, ""
 		}
-		v, _, _, lives := where.FrameOf(act).Object(f.LookupAddr(), at)
+		v, low, _, lives := where.FrameOf(act).Object(f.LookupAddr(), at)
 		act.Close()
-		if lives && v.Type != nil && v.Type.Strip().Tag == dwarf.TagArrayType && number(v.Type.Strip().Target()) {
+		if lives && at != uint64(low) && v.Type != nil && v.Type.Strip().Tag == dwarf.TagArrayType && number(v.Type.Strip().Target()) {
 			in = v.Variable
 		}
 		return !lives, false, in

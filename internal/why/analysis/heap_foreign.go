@@ -103,14 +103,12 @@ func (c *crash) foreign() []report.Cause {
 		text, confidence = c.noneLeft(v)
 	}
 	if text == "" {
-		if text, confidence = v.leftover(c); text == "" {
-			text, confidence = c.neverFilled(v)
-		}
+		text, confidence = v.leftover(c)
 	}
 	if text == "" {
 		text, confidence = c.pointsInto(v)
 	}
-	if value, ok := c.mem.Uint(v.at, int(v.word)); text == "" && len(v.holds) > 0 && (!v.holdersNamed(c) || ok && value >= leastWild && v.aimed()) { // who it was read for is farther away
+	if text == "" && len(v.holds) > 0 && !v.holdersNamed(c) { // who it was read for is farther away
 		c.allHolders(v)
 		text, confidence = v.twoTypes()
 	}
@@ -176,7 +174,7 @@ func (c *crash) pouredInto(v *invaded) (text, confidence string) {
 		return "", ""
 	}
 	b, what := c.source(v.block, v.at, value)
-	if what.text == "" || (!typed || !v.aimed()) && !what.real {
+	if what.text == "" || (!typed || !v.aimed()) && !what.real || typed && !v.aimed() && !c.partly(v) {
 		return "", ""
 	}
 	from := &invaded{heapWord: heapWord{at: b.Start, block: b}, run: run{from: b.Start, end: b.End()}, word: v.word}
@@ -211,6 +209,13 @@ func (c *crash) within(v *invaded) (text, confidence string) {
 		}
 	}
 	return "", ""
+}
+
+// partly reports whether a block has addresses behind the bad value, and none before.
+func (c *crash) partly(v *invaded) bool {
+	words, _ := c.mem.Words(v.block.Start, int(min(v.block.Size, maxPoured))/c.arch.WordSize)
+	first := slices.IndexFunc(words, func(w uint64) bool { return w >= leastWild && c.mappedAt(w) })
+	return first > int(v.at-v.block.Start)/c.arch.WordSize
 }
 
 // ofPointers reports whether all that lead to a block mean pointers there.
@@ -317,7 +322,10 @@ func (c *crash) behindDamage(p heapWord, r run) []report.Cause {
 		}
 		from = p.at - min(p.at, maxRun)
 	}
-	record := 2 * uint64(c.arch.WordSize) // of which the first word may have other bytes
+	record := uint64(0)
+	if r.from != p.at && p.at-r.from < maxRun {
+		record = 2 * uint64(c.arch.WordSize) // of which the first word may have other bytes
+	}
 	for _, d := range p.heap.Damages() {
 		if d.Before.Size == 0 || d.At+record < from || d.At >= p.at {
 			continue
@@ -569,7 +577,8 @@ func (c *crash) inUse(v *invaded) (text, confidence string) {
 	if len(names) == 0 {
 		return "", ""
 	}
-	if b != nil && len(names) == 1 && !c.ofTable() {
+	alone := c.onlyText(v)
+	if b != nil && len(names) == 1 && !c.ofTable() && !alone {
 		for _, s := range append([]string{b.Expression}, stepNames(b)...) {
 			if strings.HasPrefix(s, names[0]+"->") || strings.HasPrefix(s, names[0]+"[") {
 				return "", ""
@@ -581,6 +590,9 @@ func (c *crash) inUse(v *invaded) (text, confidence string) {
 		at = fmt.Sprintf(", %s from its beginning", byteCount(off))
 	}
 	text = fmt.Sprintf("it was in the block of %s at %#x (%s)%s, which is in use", byteCount(v.block.Size), v.block.Start, strings.Join(names, ", "), at)
+	if alone {
+		return text + ", and is the only text there: it may never have been set since that was handed out", report.Possible
+	}
 	if v.run.text && v.run.from <= v.block.Start && len(v.holds) == 0 {
 		shown := c.mem.Some(v.block.Start, int(min(v.run.end-v.block.Start, maxTextShown)))
 		return text + fmt.Sprintf(", and holds text from its beginning, %s: it may have been freed, and handed out again, or text is taken for a pointer", strconv.Quote(string(shown))), report.Possible

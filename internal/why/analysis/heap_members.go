@@ -14,8 +14,8 @@ import (
 func (c *crash) overrunMember(v *invaded) (text, confidence string) {
 	back, inside := c.textInto(v.at, v.block.Start)
 	whole := inside >= int(v.word)
-	if inside == 0 || back < minText || !whole && back < 2*minText {
-		return "", ""
+	if next, ok := c.mem.Uint(v.at+v.word, 1); inside == 0 || back < minText || !whole && back < 2*minText || whole && !c.ofTable() && (!ok || !printable(byte(next))) {
+		return "", "" // where it ends with the pointer, that may be its own
 	}
 	objects := c.readOf(v)
 	for i := range objects {
@@ -43,23 +43,26 @@ func (c *crash) overrunMember(v *invaded) (text, confidence string) {
 
 // intoMember says so of the objects to which one pointer leads, the first of which is at an address.
 func (c *crash) intoMember(v *invaded, h *holder, base uint64, back, inside int) (text, confidence string) {
-	member, char := h.member(v.at-base-1, 1)
-	array := strings.LastIndexByte(member, '[')
 	into, _ := h.member(v.at-base, v.word)
-	if array <= 0 || !char || !strings.HasSuffix(member, "]") || into == "" || strings.HasPrefix(into, member[:array]+"[") {
-		return "", ""
+	for k := uint64(1); into != "" && k <= min(uint64(back), v.at-base); k++ { // members without text may be between
+		member, char := h.member(v.at-base-k, 1)
+		array := strings.LastIndexByte(member, '[')
+		if array <= 0 || !char || !strings.HasSuffix(member, "]") {
+			continue
+		}
+		if off := (v.at - base) % h.size; strings.HasPrefix(into, member[:array]+"[") || !h.pointee.HasPointer(off, off+v.word) {
+			return "", ""
+		}
+		shown := c.mem.Some(v.at-uint64(back), back+inside)
+		if len(shown) > maxTextShown {
+			shown = shown[len(shown)-maxTextShown:]
+		}
+		if confidence = report.Likely; inside < int(v.word) || v.guessed {
+			confidence = report.Possible
+		}
+		return fmt.Sprintf("%s was overrun by at least %s: its text ...%s goes on in %s", member[:array], byteCount(k-1+uint64(inside)), strconv.Quote(string(shown)), into), confidence
 	}
-	if off := (v.at - base) % h.size; !h.pointee.HasPointer(off, off+v.word) {
-		return "", ""
-	}
-	shown := c.mem.Some(v.at-uint64(back), back+inside)
-	if len(shown) > maxTextShown {
-		shown = shown[len(shown)-maxTextShown:]
-	}
-	if confidence = report.Likely; inside < int(v.word) || v.guessed {
-		confidence = report.Possible
-	}
-	return fmt.Sprintf("%s was overrun by at least %s: its text ...%s goes on in %s", member[:array], byteCount(uint64(inside)), strconv.Quote(string(shown)), into), confidence
+	return "", ""
 }
 
 // readOf are the objects of which the bad value was read as a member, by the code: also where that does not tell the address, and the value was found.
@@ -148,6 +151,8 @@ func (c *crash) readAs(v *invaded) (text, confidence string) {
 			as += fmt.Sprintf(", %s from its beginning", byteCount(off))
 		}
 		switch block := fmt.Sprintf("the block of %s at %#x", byteCount(v.block.Size), v.block.Start); {
+		case other != nil && other.chars:
+			return fmt.Sprintf("%s is that of the text %s, and was read as %s: %s, or text is taken for that", block, other.path, as, again), report.Possible
 		case other != nil:
 			return fmt.Sprintf("%s is that of %s (%s), and was read as %s: %s", block, other.path, other.to, as, again), report.Possible
 		case len(v.holds) == 0 && v.run.text && v.run.from <= v.block.Start && off == 0:
@@ -180,6 +185,9 @@ func plainType(name string) string {
 func (c *crash) noneLeft(v *invaded) (text, confidence string) {
 	const least = 2
 	whole := func(h holder) bool { return h.whole }
+	if slices.ContainsFunc(v.holds, func(h holder) bool { return strings.HasSuffix(h.path, "]") }) {
+		return "", "" // the others of the array may have such, too
+	}
 	if value, ok := c.mem.LookupWord(v.at); !ok || value < leastWild || c.mappedAt(value) || v.guessed && value>>32 == 0 || !slices.ContainsFunc(v.holds, whole) {
 		return "", ""
 	}
@@ -204,32 +212,22 @@ func (c *crash) noneLeft(v *invaded) (text, confidence string) {
 		byteCount(v.block.Size), v.block.Start, h.path, h.to), report.Possible
 }
 
-// neverFilled says that a member of an object is text that fills it alone, while all other pointers of the object lead somewhere: what was there before is left
-// where nobody has set it.
-func (c *crash) neverFilled(v *invaded) (text, confidence string) {
+// onlyText reports whether a bad value is text that fills one pointer of an object alone, while all others lead somewhere: what was there before is left where
+// nobody has set it.
+func (c *crash) onlyText(v *invaded) bool {
 	if v.guessed || !v.run.text || v.run.from != v.at || v.run.end != v.at+v.word || !v.aimed() {
-		return "", ""
+		return false
 	}
 	for i := range v.holds {
 		h := &v.holds[i]
-		if h.size == 0 || h.size > v.block.Size {
-			continue
-		}
-		for off := uint64(0); off+v.word <= min(h.size, maxUnknownObject); off += v.word {
+		for off := uint64(0); off+v.word <= min(h.size, v.block.Size, maxUnknownObject); off += v.word {
 			if at := v.block.Start + off; at == v.at || !h.pointee.HasPointer(off, off+v.word) {
 				continue
 			}
 			if value, ok := c.mem.LookupWord(v.block.Start + off); !ok || value != 0 && !c.mappedAt(value) {
-				return "", ""
+				return false
 			}
 		}
-		part, _, ok := h.pointee.Part(v.at-v.block.Start, v.word)
-		if !ok {
-			continue
-		}
-		name := h.path + "->" + strings.TrimPrefix(part, ".")
-		shown := strconv.Quote(string(c.mem.Some(v.at, int(v.word))))
-		return fmt.Sprintf("%s alone is text, %s, in the block of %s at %#x (%s): it may never have been set since that was handed out", name, shown, byteCount(v.block.Size), v.block.Start, h.path), report.Possible
 	}
-	return "", ""
+	return true
 }

@@ -51,6 +51,22 @@ func (c *crash) tooSmall() []report.Cause {
 		return len(seen) < maxSmall
 	})
 	word := uint64(c.arch.WordSize)
+	for _, r := range c.nearData() {
+		if !c.isOfModule(r[0]) {
+			continue // frames, of which the variables are known
+		}
+		words, _ := c.mem.Words(r[0], int(r[1]-r[0])/c.arch.WordSize)
+		for i, to := range words {
+			if to < leastWild || seen[to] || len(seen) == maxSmall {
+				continue
+			}
+			if b, ok := c.heap().BlockAt(to); ok && b.Start == to {
+				if name, t := c.names().variableAt(r[0]+uint64(i)*word, word); t != nil && t.Strip().Pointer() {
+					add(plainPath(name), to, t)
+				}
+			}
+		}
+	}
 	for len(todo) > 0 {
 		o := todo[0]
 		todo = todo[1:]

@@ -17,7 +17,7 @@ func TestHeapPlanted(t *testing.T) {
 		{"", "planted.c", "-O0", "index", "j->input[i] where j->input = 0x#, read by digest", report.Certain, "set to"},
 		{"", "planted.c", "-O0", "keys", "root->keys may have been overrun: numbers like those at its end stand in root->child[0], behind it", report.Possible, ""},
 		{"", "planted.c", "-O0", "keys", "x->child[i] where x = 0x#, argument of sum", report.Certain, ""},
-		{"", "planted.c", "-O0", "records", "ring->slots may have been overrun: a number like those of number at its end stands in ring->last, behind it", report.Possible, ""},
+		{"", "planted.c", "-O0", "records", "ring->slots may have been overrun: numbers like those of number at its end stand in ring->last, behind it", report.Possible, ""},
 		{"", "planted.c", "-O2", "owner", `account->owner was overrun by at least 3 bytes: its text ..."Wilhelmina van der Berg" goes on in account->postings`, report.Possible, "block"},
 		{"", "planted.c", "-O0", "local", "in line, but server.current points there, to something else: a function that has returned had a variable there", report.Possible, "overwritten"},
 		{"", "planted.c", "-O2", "local", "in line, but server.current points there, to something else: a function that has returned had a variable there", report.Possible, "overwritten"},

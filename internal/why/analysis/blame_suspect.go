@@ -142,6 +142,12 @@ func (t *tracer) badRegister(m *disasm.MemOperand, regs *arch.RegSet) arch.Reg {
 		return m.Base
 	case base == 0 && (index != 0 || m.Scale > 1), m.Scale > 1 && !t.mapped(base) && index < firstPage && m.Disp >= 0 && m.Disp < firstPage: // what is scaled is no pointer
 		return m.Base
+	case m.Scale <= 1 && index < firstPage && base >= leastWild: // the other one is no address
+		t.doubt(report.Likely)
+		return m.Base
+	case m.Scale <= 1 && base < firstPage && index >= leastWild:
+		t.doubt(report.Likely)
+		return m.Index
 	}
 	return arch.NoReg
 }

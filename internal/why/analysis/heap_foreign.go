@@ -532,7 +532,7 @@ func (v *invaded) twoTypes() (text, confidence string) {
 		case h.pointee == nil || h.chars || h.size == 0 || h.size > v.block.Size:
 		case one == nil:
 			one = h
-		case one.to != h.to && (h.points && one.numbers() || one.points && h.numbers()):
+		case one.to != h.to && (h.points && one.numbers() && one.size > 1 || one.points && h.numbers() && h.size > 1): // bytes may be anything
 			return v.ofTwo(one, h), report.Possible
 		case one.to != h.to && !(one.whole || h.whole):
 		case one.to != h.to && !one.pointee.BeginsWith(h.pointee) && !h.pointee.BeginsWith(one.pointee):
@@ -577,8 +577,8 @@ func (c *crash) inUse(v *invaded) (text, confidence string) {
 	if len(names) == 0 {
 		return "", ""
 	}
-	alone := c.onlyText(v)
-	if b != nil && len(names) == 1 && !c.ofTable() && !alone {
+	alone, is := c.aloneThere(v)
+	if b != nil && len(names) == 1 && !c.ofTable() && !is {
 		for _, s := range append([]string{b.Expression}, stepNames(b)...) {
 			if strings.HasPrefix(s, names[0]+"->") || strings.HasPrefix(s, names[0]+"[") {
 				return "", ""
@@ -590,8 +590,8 @@ func (c *crash) inUse(v *invaded) (text, confidence string) {
 		at = fmt.Sprintf(", %s from its beginning", byteCount(off))
 	}
 	text = fmt.Sprintf("it was in the block of %s at %#x (%s)%s, which is in use", byteCount(v.block.Size), v.block.Start, strings.Join(names, ", "), at)
-	if alone {
-		return text + ", and is the only text there: it may never have been set since that was handed out", report.Possible
+	if is {
+		return text + ", and is the only " + alone + " there: it may never have been set since that was handed out", report.Possible
 	}
 	if v.run.text && v.run.from <= v.block.Start && len(v.holds) == 0 {
 		shown := c.mem.Some(v.block.Start, int(min(v.run.end-v.block.Start, maxTextShown)))

@@ -212,11 +212,19 @@ func (c *crash) noneLeft(v *invaded) (text, confidence string) {
 		byteCount(v.block.Size), v.block.Start, h.path, h.to), report.Possible
 }
 
-// onlyText reports whether a bad value is text that fills one pointer of an object alone, while all others lead somewhere: what was there before is left where
-// nobody has set it.
-func (c *crash) onlyText(v *invaded) bool {
-	if v.guessed || !v.run.text || v.run.from != v.at || v.run.end != v.at+v.word || !v.aimed() {
-		return false
+// aloneThere says what a bad value is that fills one pointer of an object alone, text or a number of floating point, while all others lead somewhere: what was there
+// before is left where nobody has set it.
+func (c *crash) aloneThere(v *invaded) (what string, ok bool) {
+	value, _ := c.mem.LookupWord(v.at)
+	switch _, real := realNumber(value); {
+	case v.guessed || !v.aimed():
+		return "", false
+	case v.run.text && v.run.from == v.at && v.run.end == v.at+v.word:
+		what = "text"
+	case !v.run.text && real && v.word == 8:
+		what = "number of floating point"
+	default:
+		return "", false
 	}
 	for i := range v.holds {
 		h := &v.holds[i]
@@ -225,9 +233,9 @@ func (c *crash) onlyText(v *invaded) bool {
 				continue
 			}
 			if value, ok := c.mem.LookupWord(v.block.Start + off); !ok || value != 0 && !c.mappedAt(value) {
-				return false
+				return "", false
 			}
 		}
 	}
-	return true
+	return what, true
 }

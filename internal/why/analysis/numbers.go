@@ -30,11 +30,13 @@ func (c *crash) overranArray() []report.Cause {
 		if r.text {
 			continue
 		}
-		if r.from == at {
+		if value, ok := c.mem.LookupWord(at); r.from == at || ok && value>>32 == 0 && at-r.from < minSeries*word { // two numbers are no series
 			if text := c.numbersGoOn(at, c.names().variableAt); text != "" {
 				return []report.Cause{{Confidence: report.Possible, Text: text}}
 			}
-			continue
+			if r.from == at {
+				continue
+			}
 		}
 		array, size := c.arrayOf(r.from)
 		end, ok := c.endOf(array, r.from, size)

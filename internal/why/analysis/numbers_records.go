@@ -10,8 +10,8 @@ import (
 
 const maxRecord = 256 // bytes of an element that is a structure
 
-// recordsGoOn is said of a pointer that has a number like those that a member has in the last elements of the array of structures right before it, as if it were
-// that of one more. nameAt names what of some size is at an address.
+// recordsGoOn is said of a pointer of which the parts are numbers like those that the members at the beginning of the last elements have, in the array of structures
+// right before it: as if it were one more. nameAt names what of some size is at an address.
 func (c *crash) recordsGoOn(at uint64, nameAt func(at, size uint64) (string, *types.Type)) string {
 	word := uint64(c.arch.WordSize)
 	name, t := nameAt(at, word)
@@ -19,33 +19,56 @@ func (c *crash) recordsGoOn(at uint64, nameAt func(at, size uint64) (string, *ty
 	if !ok || value == 0 || t == nil || !t.Strip().Pointer() {
 		return ""
 	}
-	for stride := 2 * word; stride <= maxRecord; stride += word {
-		last, t := nameAt(at-stride, word)
+	for stride := word; stride <= maxRecord; stride += word {
+		array := ""
+		var members []string
+		for off := uint64(0); off < word; {
+			size, of, member := c.memberAt(at, off, stride, nameAt)
+			if size == 0 || array != "" && of != array {
+				members = nil
+				break
+			}
+			array, members = of, append(members, strings.TrimPrefix(member, "."))
+			off += size
+		}
+		if len(members) > 0 {
+			return fmt.Sprintf("%s may have been overrun: numbers like those of %s at its end stand in %s, behind it", plainPath(array), strings.Join(members, ", "), plainPath(name))
+		}
+	}
+	return ""
+}
+
+// memberAt is the member so many bytes from the beginning of the elements of an array of structures that ends at an address, if what is behind the array has a number
+// there like those of its last elements; of size 0 if not.
+func (c *crash) memberAt(end, off, stride uint64, nameAt func(at, size uint64) (string, *types.Type)) (size uint64, array, member string) {
+	for size = uint64(c.arch.WordSize); size > 1; size /= 2 {
+		last, t := nameAt(end-stride+off, size)
 		array, index, member := memberOf(last)
-		if t == nil || !number(t) || member == "" || t.Strip().Floats() {
+		n, ok := c.mem.Uint(end+off, int(size))
+		if off%size != 0 || t == nil || t.Size() != size || !number(t) || member == "" || t.Strip().Floats() || !ok {
 			continue
 		}
 		var elements []uint64 // the last is the first
 		for k := int64(0); k <= index && len(elements) < maxElements; k++ {
-			from := at - uint64(k+1)*stride
-			n, read := c.mem.Uint(from, int(word))
-			if element, _ := nameAt(from, word); !read || element != fmt.Sprintf("%s[%d]%s", array, index-k, member) {
+			from := end - uint64(k+1)*stride + off
+			v, read := c.mem.Uint(from, int(size))
+			if element, _ := nameAt(from, size); !read || element != fmt.Sprintf("%s[%d]%s", array, index-k, member) {
 				break
 			}
-			elements = append(elements, n)
+			elements = append(elements, v)
 		}
-		if len(elements) >= minSeries && (alikeNumbers(value, elements, word, word, false) || near(value, elements)) {
-			return fmt.Sprintf("%s may have been overrun: a number like those of %s at its end stands in %s, behind it", plainPath(array), strings.TrimPrefix(member, "."), plainPath(name))
+		if len(elements) < minSeries || !near(n, elements) {
+			return 0, "", ""
 		}
-		return ""
+		return size, array, member
 	}
-	return ""
+	return 0, "", ""
 }
 
 // near reports whether a number is no farther from those of an array than they are from each other: who fills an array again and again leaves such.
 func near(n uint64, elements []uint64) bool {
 	low, high := slices.Min(elements), slices.Max(elements)
-	return low >= leastSmall && n >= leastSmall && n <= high+(high-low) && n+(high-low) >= low
+	return high >= leastSmall && n <= high+(high-low) && n+(high-low) >= low
 }
 
 // memberOf takes the name of a member of an array's element apart: "r->slots", 11, ".seq" for "r->slots[11].seq".
@@ -65,10 +88,10 @@ func memberOf(name string) (array string, index int64, member string) {
 // span: a sorted array goes on so.
 func goesHigher(n uint64, elements []uint64) bool {
 	for i := 1; i < len(elements); i++ {
-		if elements[i] >= elements[i-1] {
+		if elements[i] > elements[i-1] {
 			return false
 		}
 	}
 	last, first := elements[0], elements[len(elements)-1]
-	return n > last && n-last <= last-first
+	return n >= last && n-last <= last-first
 }

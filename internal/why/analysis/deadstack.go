@@ -37,7 +37,9 @@ func (c *crash) deadVariable() []report.Cause {
 	gone := c.fault().gone
 	place := uint64(0)
 	if i := slices.IndexFunc(c.fault().readAt, c.onStack); i >= 0 {
-		place = c.fault().readAt[i]
+		if dead, _, in := c.deadAt(c.fault().readAt[i]); dead || in != "" {
+			place = c.fault().readAt[i]
+		}
 	}
 	if len(wild) == 0 && gone == 0 && place == 0 {
 		return nil

@@ -216,12 +216,12 @@ func (c *crash) noneLeft(v *invaded) (text, confidence string) {
 // before is left where nobody has set it.
 func (c *crash) aloneThere(v *invaded) (what string, ok bool) {
 	value, _ := c.mem.LookupWord(v.at)
-	switch _, real := realNumber(value); {
+	switch _, floats := realNumber(value); {
 	case v.guessed || !v.aimed():
 		return "", false
 	case v.run.text && v.run.from == v.at && v.run.end == v.at+v.word:
 		what = "text"
-	case !v.run.text && real && v.word == 8:
+	case !v.run.text && floats && v.word == 8:
 		what = "number of floating point"
 	default:
 		return "", false

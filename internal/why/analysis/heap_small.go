@@ -11,6 +11,7 @@ import (
 // Limits of the search for blocks that are too small.
 const (
 	maxSmall      = 64      // objects that are looked at
+	maxSmallBlock = 32      // bytes of the block with a wild value
 	maxSmallParts = 1 << 10 // bytes of one in which pointers to others are looked for
 )
 
@@ -20,7 +21,15 @@ func (c *crash) tooSmall() []report.Cause {
 	if c.Variables == nil {
 		return nil
 	}
-	if c.verdict().kind != report.CrashHeapCorruption && (!dataFault(c.verdict().kind) || c.readFrom().heap == nil) || c.heap() == nil {
+	if c.verdict().kind != report.CrashHeapCorruption {
+		if !dataFault(c.verdict().kind) {
+			return nil
+		}
+		if p := c.readFrom(); !p.known || p.block.Size > maxSmallBlock {
+			return nil
+		}
+	}
+	if c.heap() == nil {
 		return nil
 	}
 	type object struct {

@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/corewalk/corewalk/internal/vars/types"
@@ -78,7 +79,8 @@ func memberOf(name string) (array string, index int64, member string) {
 	if open <= 0 || end < open {
 		return "", 0, ""
 	}
-	if _, err := fmt.Sscanf(name[open+1:end], "%d", &index); err != nil {
+	index, err := strconv.ParseInt(name[open+1:end], 10, 64)
+	if err != nil {
 		return "", 0, ""
 	}
 	return name[:open], index, name[end+1:]

@@ -28,6 +28,7 @@ func TestHeapPlanted(t *testing.T) {
 		{"", "planted.c", "-O0", "unset2", "", "", "only text"},
 		{"", "planted.c", "-O0", "tokens", "was read as a token, 48 bytes from its beginning: it may have been freed, and handed out again", report.Possible, ""},
 		{"", "planted.c", "-O0", "parsed", "", "", "handed out again"},
+		{"", "planted.c", "-O0", "arena", "", "", "handed out again"},
 		{"", "planted.c", "-O0", "none", "(kept), in which it was, has no pointer where struct token has some: it may have been freed, and handed out again, or written to by others", report.Possible, ""},
 		{"", "planted.c", "-O0", "picture", "the block of 312 bytes at 0x# (pixels), which ends there, was overrun by at least 8 bytes", report.Possible, ""},
 		{"jemalloc", "planted.c", "-O0", "rows", "(row) may have been overrun: a row of numbers like 0.14285714285714285, goes on in the block at 0x# (rows)", report.Possible, ""},

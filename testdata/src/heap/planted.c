@@ -261,6 +261,20 @@ static void way_parsed(void)
 	printf("%d\n", open_token->text[0]);
 }
 
+// arena: what lies behind the first object of a block is another, on purpose.
+static struct scope {
+	struct scope *outer;
+	long depth;
+} *file;
+
+static void way_arena(void)
+{
+	file = calloc(1, 512);
+	open_token = (struct token *)(file + 6);
+	open_token->text = (char *)0x7171000071710000;
+	printf("%d\n", open_token->text[0]);
+}
+
 // none: an object was given back, and numbers are there by now, of which nobody knows.
 static struct token *kept;
 static unsigned long hidden;
@@ -350,7 +364,7 @@ static const struct {
 	void (*run)(void);
 } ways[] = {
 	{"index", way_index}, {"keys", way_keys}, {"records", way_records}, {"owner", way_owner}, {"local", way_local}, {"buffer", way_buffer}, {"small", way_small},
-	{"unset", way_unset}, {"unset2", way_unset2}, {"parsed", way_parsed}, {"tokens", way_tokens}, {"none", way_none}, {"picture", way_picture}, {"rows", way_rows}, {"label", way_label}, {"wide", way_wide},
+	{"unset", way_unset}, {"unset2", way_unset2}, {"parsed", way_parsed}, {"arena", way_arena}, {"tokens", way_tokens}, {"none", way_none}, {"picture", way_picture}, {"rows", way_rows}, {"label", way_label}, {"wide", way_wide},
 };
 
 int main(int argc, char **argv)

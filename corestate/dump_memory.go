@@ -52,6 +52,18 @@ func (d *anyDump) readMem(addr arch.Address, buf []byte, files *overlay) (int, e
 	return len(buf), nil
 }
 
+// ViewMem returns at most n bytes of the process's memory from addr on, those that ReadMem would read, as far as they lie in one piece; none if addr
+// cannot be read. They are the dump's or the file's own: do not write to them, nor keep them when the dump is closed.
+func (d *anyDump) ViewMem(addr arch.Address, n int) []byte {
+	addr = d.dataAddress(addr)
+	b := d.memory.bytesAt(addr, d.backing.Load())
+	b = b[:min(max(n, 0), len(b))]
+	if d.reads != nil && len(b) > 0 {
+		d.reads.add(addr, len(b))
+	}
+	return b
+}
+
 // ReadWord reads one pointer-sized integer. Success allocates nothing.
 func (d *anyDump) ReadWord(addr arch.Address) (uint64, error) {
 	return d.readWord(addr, d.backing.Load())

@@ -82,6 +82,10 @@ func TestReadMem(t *testing.T) {
 				t.Fatalf("ReadMem(%#x, %d) made bytes up", tt.addr, tt.n)
 			}
 		}
+		view := c.ViewMem(tt.addr, tt.n)
+		if piece := min(n, int(-tt.addr&0xf)); len(view) > n || len(view) < piece || !bytes.Equal(view, buf[:len(view)]) {
+			t.Errorf("ViewMem(%#x, %d) is %x, and %x was read", tt.addr, tt.n, view, buf[:n])
+		}
 	}
 }
 
@@ -116,6 +120,20 @@ func TestReadWord(t *testing.T) {
 	}
 	if _, err := c.ReadWord(0xfffffffe); err == nil {
 		t.Error("a word past the end of the address space")
+	}
+}
+
+// What is viewed was read.
+func TestViewMemIsRecorded(t *testing.T) {
+	b := threaded()
+	b.Load(0x1000, rwFlag, 0x10, fill(16, 0))
+	c := open(t, b)
+	c.reads = new(Reads)
+	if v := c.ViewMem(0x1008, -1); len(v) != 0 || c.reads.Was(0x1008) {
+		t.Errorf("%x of -1 bytes", v)
+	}
+	if v := c.ViewMem(0x1004, 4); !bytes.Equal(v, fill(4, 4)) || c.reads.Was(0x1003) || !c.reads.Was(0x1004) || !c.reads.Was(0x1007) || c.reads.Was(0x1008) {
+		t.Errorf("%x, recorded as %+v", v, c.reads.pages)
 	}
 }
 

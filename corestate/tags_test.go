@@ -35,6 +35,9 @@ func TestTaggedAddresses(t *testing.T) {
 		if ok := err == nil && bytes.Equal(plain, tagged); ok != ignored {
 			t.Errorf("%s: read through a tag: %v, %v", name, ok, err)
 		}
+		if ok := bytes.Equal(plain, dump.ViewMem(sp|tag, len(plain))); ok != ignored {
+			t.Errorf("%s: view through a tag: %v", name, ok)
+		}
 		want, _ := dump.ReadWord(sp)
 		got, err := dump.ReadWord(sp | tag)
 		if ok := err == nil && got == want; ok != ignored {

@@ -208,6 +208,7 @@ func (j *jsonWriter) putProcess(x *Process) {
 		j.strings("arguments", x.Arguments, false)
 	}
 	j.optBool("arguments_cut", x.ArgumentsCut)
+	j.optBool("arguments_joined", x.ArgumentsJoined)
 	j.optNum("parent", x.Parent)
 	if x.UID != nil {
 		j.num("uid", *x.UID)

@@ -9,7 +9,9 @@ type Process struct {
 	Arguments  []string `json:"arguments,omitempty"`  // of the command line, the program's name first
 	// ArgumentsCut says that only the start of the command line is known.
 	ArgumentsCut bool `json:"arguments_cut,omitempty"`
-	Parent       int  `json:"parent,omitempty"` // the parent's process identifier; 0 if not known
+	// ArgumentsJoined says that the command line is known as one text, of which Arguments are the words: one argument may have had several.
+	ArgumentsJoined bool `json:"arguments_joined,omitempty"`
+	Parent          int  `json:"parent,omitempty"` // the parent's process identifier; 0 if not known
 	// UID and GID are the real user and group; nil if not known.
 	UID  *int   `json:"uid,omitempty"`
 	GID  *int   `json:"gid,omitempty"`

@@ -28,7 +28,12 @@ func (t *textWriter) started() {
 		}
 		words := make([]string, 0, len(args))
 		for _, a := range args {
-			if a = shellWord(a); !t.opts.Wide {
+			if p.ArgumentsJoined {
+				a = clean(a) // where quotes belong is not known
+			} else {
+				a = shellWord(a)
+			}
+			if !t.opts.Wide {
 				a = cut(a, maxArgument)
 			}
 			words = append(words, a)

@@ -270,3 +270,19 @@ func TestSignalText(t *testing.T) {
 		}
 	}
 }
+
+// Words of which nobody knows where an argument ends are not quoted as if they were arguments.
+func TestJoinedArguments(t *testing.T) {
+	r := sampleProcess()
+	r.Process.Arguments, r.Process.ArgumentsCut = []string{"php", "-r", "f();\x1b", "g();"}, false
+	for joined, want := range map[bool]string{false: `command: php -r 'f();\x1b' 'g();'`, true: `command: php -r f();\x1b g();`} {
+		r.Process.ArgumentsJoined = joined
+		var b strings.Builder
+		if err := WriteText(&b, r, TextOptions{Wide: true}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("joined %v: %s", joined, b.String()[:200])
+		}
+	}
+}

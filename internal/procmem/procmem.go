@@ -131,6 +131,23 @@ func (r Reader) Fill(at uint64, b []byte) int {
 	return min(max(n, 0), len(b)) // a Memory may be of another module
 }
 
+// A Viewer is a Memory that has bytes of its process at hand, as a mapped dump does.
+type Viewer interface {
+	// ViewMem returns at most n bytes from addr on, as ReadMem has them; fewer, or none, where they do not lie in one piece, or are to be read.
+	ViewMem(addr arch.Address, n int) []byte
+}
+
+// View is what Fill reads into buf, without a copy where the memory is a Viewer's and lies in one piece. It must not be written to, and is good
+// until buf is read into again, or the process is closed.
+func (r Reader) View(at uint64, buf []byte) []byte {
+	if v, ok := r.Memory.(Viewer); ok {
+		if b := v.ViewMem(r.address(at), len(buf)); len(b) == len(buf) {
+			return b
+		}
+	}
+	return buf[:r.Fill(at, buf)]
+}
+
 // Bytes reads n bytes; nil if not all of them are there, or if they are more than MaxBytes.
 func (r Reader) Bytes(at uint64, n int) []byte {
 	if n < 0 || n > MaxBytes {

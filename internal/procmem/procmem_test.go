@@ -239,6 +239,49 @@ func TestWrapAround(t *testing.T) {
 	}
 }
 
+// lender has some of its bytes at hand.
+type lender struct {
+	piece
+	lent int
+}
+
+func (l lender) ViewMem(addr uint64, n int) []byte {
+	if addr-l.at >= uint64(l.lent) {
+		return nil
+	}
+	return l.bytes[addr-l.at : l.lent][:min(n, l.lent-int(addr-l.at))]
+}
+
+// TestView: bytes at hand are not copied, others and those beyond them are read.
+func TestView(t *testing.T) {
+	m := lender{piece{a: arch.X86, at: 0x10, bytes: []byte("abcdefgh")}, 4}
+	r := Reader{m, arch.X86}
+	for _, c := range []struct {
+		at   uint64
+		n    int
+		want string
+		lent bool
+	}{
+		{0x10, 4, "abcd", true},
+		{0x12, 2, "cd", true},
+		{1<<32 + 0x12, 1, "c", true},
+		{0x12, 3, "cde", false},
+		{0x16, 4, "gh", false},
+		{0x20, 4, "", false},
+		{0x10, 0, "", false},
+	} {
+		buf := make([]byte, c.n)
+		got := r.View(c.at, buf)
+		lent := len(got) > 0 && &got[0] == &m.bytes[(c.at-0x10)&0xffff]
+		if string(got) != c.want || lent != c.lent {
+			t.Errorf("%d bytes at %#x: %q, lent: %v", c.n, c.at, got, lent)
+		}
+	}
+	if got := (Reader{m.piece, arch.X86}).View(0x11, make([]byte, 3)); string(got) != "bcd" {
+		t.Errorf("of what lends nothing: %q", got)
+	}
+}
+
 // Of a range that is as large as a sanitizer's shadow, and not there, not each page is asked for; one that ends in memory is.
 func TestAbsentTo(t *testing.T) {
 	const start, end = 0x7fff8000, 0x10007fff8000

@@ -14,7 +14,7 @@ func TestTitle(t *testing.T) {
 	exe := fixture.Compile(t, "gcc", "title.c", "-g", "-O1")
 	for kind, want := range map[string]string{"short": "short: idle", "long": "long: the title of a process that needs more room than its arguments had"} {
 		r := analyzeCore(t, fixture.Crash(t, nil, exe, kind, "--config", "/etc/title.conf"), exe)
-		if r.Process == nil || !slices.Equal(r.Process.Arguments, strings.Fields(want)) {
+		if r.Process == nil || !slices.Equal(r.Process.Arguments, strings.Fields(want)) || !r.Process.ArgumentsJoined {
 			t.Errorf("%s: %+v", kind, r.Process)
 		}
 	}

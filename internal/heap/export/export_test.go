@@ -81,12 +81,9 @@ func remembered(t testing.TB, objects []object, roots ...int) (*Heap, *memory) {
 	}
 	b := graph.NewBuilder(procmem.Of(m), 1<<30)
 	b.Range(base, at)
-	for i := range 2 {
+	for again := true; again; again = b.Counted() {
 		for j, o := range objects {
 			b.Add(starts[j], o.size)
-		}
-		if i == 0 {
-			b.Counted()
 		}
 	}
 	g := b.Graph()

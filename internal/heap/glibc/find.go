@@ -69,6 +69,8 @@ type segment struct {
 	arena      *arena
 	// last says that the arena's top is in it; others end with marks.
 	last bool
+	// whole says that a walk found no damage: another would not.
+	whole bool
 }
 
 // Options bound the work.
@@ -343,7 +345,7 @@ func (h *Heap) segmentsOf(x *arena) {
 			start = uint64(m.Start) // the system gave memory in several places
 		}
 		if s, ok := h.begin(start); ok {
-			h.segments = append(h.segments, segment{s, end, x, true})
+			h.segments = append(h.segments, segment{start: s, end: end, arena: x, last: true})
 		}
 		return
 	}
@@ -366,7 +368,7 @@ func (h *Heap) segmentsOf(x *arena) {
 				after = x.bins + bins*h.w + binmap + 4*h.w // the arena follows
 			}
 			if s, ok := h.begin((after + h.align - 1) &^ (h.align - 1)); ok {
-				h.segments = append(h.segments, segment{s, b + used, x, x.top-b < most})
+				h.segments = append(h.segments, segment{start: s, end: b + used, arena: x, last: x.top-b < most})
 			}
 			if prev != 0 && prev%most != 0 || prev == b {
 				break

@@ -177,7 +177,7 @@ func (h *Heap) tcaches() {
 	first := true
 	for i := range h.segments {
 		s := &h.segments[i]
-		h.walk(s, s.start, func(v visit) bool {
+		d := h.walk(s, s.start, func(v visit) bool {
 			if v.inUse && !v.top {
 				for _, f := range formats {
 					if v.size == f.chunk && h.tcache(h.user(v.addr), f, v.addr == s.start) {
@@ -192,6 +192,7 @@ func (h *Heap) tcaches() {
 			}
 			return true
 		})
+		s.whole = d == nil
 	}
 }
 

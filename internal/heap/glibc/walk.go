@@ -44,7 +44,7 @@ func (c *cursor) word(addr uint64) (uint64, bool) {
 			c.buffer = make([]byte, window)
 		}
 		c.ahead = min(max(2*c.ahead, 256), window)
-		c.at, c.data = addr, c.buffer[:c.h.mem.Fill(addr, c.buffer[:c.ahead])]
+		c.at, c.data = addr, c.h.mem.View(addr, c.buffer[:c.ahead])
 		if uint64(len(c.data)) < w {
 			return 0, false
 		}
@@ -245,7 +245,7 @@ func (h *Heap) Damages() []heap.Damage {
 	all := slices.Clone(h.damages)
 	for i := range h.segments {
 		s := &h.segments[i]
-		for from := s.start; len(all) < maxDamages; {
+		for from := s.start; !s.whole && len(all) < maxDamages; {
 			d := h.walk(s, from, func(visit) bool { return true })
 			if d == nil {
 				break

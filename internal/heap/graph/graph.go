@@ -47,28 +47,6 @@ type Graph struct {
 	limit  int      // bytes of memory that the graph may take
 }
 
-// edges are nodes in pieces, none of which is copied when there are more.
-type edges struct {
-	pieces [][]Node
-	n      int
-}
-
-const (
-	pieceBits = 18
-	pieceMask = 1<<pieceBits - 1
-	maxEdges  = 1<<31 - 1
-)
-
-func (e *edges) add(n Node) {
-	if e.n>>pieceBits == len(e.pieces) {
-		e.pieces = append(e.pieces, make([]Node, 1<<pieceBits))
-	}
-	e.pieces[e.n>>pieceBits][e.n&pieceMask] = n
-	e.n++
-}
-
-func (e *edges) at(i uint32) Node { return e.pieces[i>>pieceBits][i&pieceMask] }
-
 // Errors of what is left out to stay within limits.
 var (
 	ErrMany  = errors.New("more objects than can be counted")
@@ -79,6 +57,7 @@ var (
 type Builder struct {
 	g      *Graph
 	second bool
+	first  inOrder
 }
 
 // NewBuilder makes a graph. limit is how much memory it may take, in bytes.
@@ -109,18 +88,23 @@ func (b *Builder) Tell(start, end, tag uint64, refs func(start, off uint64, b []
 	b.g.told = slices.Insert(b.g.told, i, told{start, end, tag, refs})
 }
 
-// Add adds an object. All objects are added twice: to count them, and after Counted once more with their sizes. An object that begins nowhere in
+// Add adds an object. All objects are added, and after Counted, if that asks for it, once more. An object that begins nowhere in
 // the ranges, or where one does already, is left out.
 func (b *Builder) Add(start, size uint64) {
 	g := b.g
 	if !b.second {
-		g.mark(start)
+		if g.mark(start) {
+			b.first.add(start, size)
+		}
 		return
 	}
-	n, ok := g.exact(start)
-	if !ok || g.sizes[n] != 0 {
-		return
+	if n, ok := g.exact(start); ok && g.sizes[n] == 0 {
+		g.sized(n, size)
 	}
+}
+
+// sized keeps how large an object is.
+func (g *Graph) sized(n Node, size uint64) {
 	g.total += size
 	if size > math.MaxUint16-1 {
 		g.large[n] = size
@@ -129,15 +113,23 @@ func (b *Builder) Add(start, size uint64) {
 	g.sizes[n] = uint16(size)
 }
 
-// Counted ends the first round.
-func (b *Builder) Counted() {
+// Counted ends a round. It is true if all objects are to be added once more, as they did not come by address, or nearly so.
+func (b *Builder) Counted() (again bool) {
+	if b.second {
+		return false
+	}
 	g := b.g
 	g.number()
-	g.sizes, g.Kinds, g.large = make([]uint16, g.nodes), make([]Kind, g.nodes), map[Node]uint64{}
+	g.sizes, g.large = make([]uint16, g.nodes), map[Node]uint64{}
+	again = !b.first.sizes(g)
+	b.first = inOrder{} // what it takes is free for the kinds
+	collect(2 * g.nodes)
+	g.Kinds = make([]Kind, g.nodes)
 	b.second = true
+	return again
 }
 
-// Graph ends the second round.
+// Graph ends the last round.
 func (b *Builder) Graph() *Graph { return b.g }
 
 // Len is the number of objects.
@@ -228,27 +220,16 @@ func counts(skips, at uint64, yield func(off int, to Node) bool) func(off int, t
 // Each calls yield for each object by address, with its memory, as much of it as is there, up to most bytes: yield must not keep it. It ends when
 // yield returns false.
 func (g *Graph) Each(most int, yield func(n Node, start uint64, b []byte) bool) {
-	w := window{mem: g.mem}
-	n := Node(0)
-	for i := range g.spans {
-		for start := range g.spans[i].starts() {
-			if !yield(n, start, w.read(start, int(min(g.Size(n), uint64(most))))) {
-				return
-			}
-			n++
-		}
-	}
+	g.each(&window{mem: g.mem}, 0, Node(g.nodes), most, yield)
 }
 
-// starts are where the objects of the range begin.
-func (s *span) starts() func(yield func(uint64) bool) {
-	return func(yield func(uint64) bool) {
-		for j, w := range s.bits {
-			for ; w != 0; w &= w - 1 {
-				if !yield(s.address(uint64(j)*perWord + uint64(trailing(w)))) {
-					return
-				}
-			}
+// each is Each from an object to before another, read through a window. Several may be at work at once, with windows of their own.
+func (g *Graph) each(w *window, from, to Node, most int, yield func(n Node, start uint64, b []byte) bool) {
+	var p places
+	for n := from; n < to; n++ {
+		start := p.start(&g.index, n)
+		if !yield(n, start, w.read(start, int(min(g.Size(n), uint64(most))))) {
+			return
 		}
 	}
 }
@@ -274,7 +255,7 @@ func (w *window) read(at uint64, n int) []byte {
 	if w.buf == nil {
 		w.buf = make([]byte, windowSize)
 	}
-	w.at, w.data = at, w.buf[:w.mem.Fill(at, w.buf)]
+	w.at, w.data = at, w.mem.View(at, w.buf)
 	return w.data[:min(n, len(w.data))]
 }
 

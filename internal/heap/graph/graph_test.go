@@ -44,12 +44,9 @@ func build(m *memory, ranges [][2]uint64, blocks []block, limit int) *Graph {
 	for _, r := range ranges {
 		b.Range(r[0], r[1])
 	}
-	for range 2 {
+	for again := true; again; again = b.Counted() {
 		for _, x := range blocks {
 			b.Add(x.start, x.size)
-		}
-		if !b.second {
-			b.Counted()
 		}
 	}
 	return b.Graph()

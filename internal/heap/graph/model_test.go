@@ -105,12 +105,9 @@ func (x *model) graph(limit int) *Graph {
 	for _, r := range x.ranges {
 		b.Range(r[0], r[1])
 	}
-	for range 2 {
+	for again := true; again; again = b.Counted() {
 		for _, o := range x.blocks {
 			b.Add(o.start, o.size)
-		}
-		if !b.second {
-			b.Counted()
 		}
 	}
 	return b.Graph()

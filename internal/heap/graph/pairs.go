@@ -32,7 +32,7 @@ func (p *pairs) whole(n Node, start uint64, b []byte) bool {
 	}
 	for at := uint64(0); at < size; at += windowSize {
 		b := p.buf[:min(windowSize, size-at)]
-		if !p.object(n, start, at, b[:g.mem.Fill(start+at, b)]) {
+		if !p.object(n, start, at, g.mem.View(start+at, b)) {
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"math/bits"
+	"runtime"
 )
 
 const (
@@ -99,53 +100,6 @@ func (g *Graph) AddRoot(name, value uint64, rank uint8) {
 	if to, ok := g.target(value); ok {
 		g.root(Root{At: name, To: to, Rank: rank}, value)
 	}
-}
-
-// Edges reads who points at whom and keeps it, if that fits.
-func (g *Graph) Edges(ctx context.Context) error {
-	left := min((g.limit-g.bytes()-4*g.nodes)/4, maxEdges)
-	if left < g.nodes/4 { // most objects are pointed at
-		return ErrLarge
-	}
-	at := make([]uint32, g.nodes+1)
-	var out edges
-	var err error
-	from, last := Node(0), None // at has the objects before from and itself
-	p := pairs{g: g, do: func(n, to Node) bool {
-		if n != from {
-			for ; from < n; from++ {
-				at[from+1] = uint32(out.n)
-			}
-			last = None
-		}
-		if to != n && to != last {
-			out.add(to)
-		}
-		last = to
-		return out.n <= left
-	}}
-	on := true
-	g.Each(windowSize, func(n Node, start uint64, b []byte) bool {
-		if n%(1<<16) == 0 && ctx.Err() != nil {
-			err = context.Cause(ctx)
-			return false
-		}
-		if !g.blind(n) {
-			on = p.whole(n, start, b)
-		}
-		return on
-	})
-	if err == nil && !(on && p.flush()) {
-		err = ErrLarge
-	}
-	if err != nil {
-		return err
-	}
-	for ; int(from) < g.nodes; from++ {
-		at[from+1] = uint32(out.n)
-	}
-	g.outAt, g.out = at, out
-	return nil
 }
 
 // bytes is how much memory the graph takes.
@@ -244,6 +198,7 @@ func (g *Graph) Reach(ctx context.Context) error {
 	room := g.limit - g.bytes() - g.nodes/4
 	if freed := 4*len(g.outAt) + 4*len(g.out.pieces)<<pieceBits; room < 8*g.nodes && room+freed >= 8*g.nodes {
 		g.outAt, g.out, room = nil, edges{}, room+freed // ways are worth more, and to read objects again takes only time
+		collect(freed)
 	}
 	g.ways(room)
 	var now, next Frontier
@@ -286,6 +241,14 @@ func (g *Graph) Reach(ctx context.Context) error {
 		if rank == ranks {
 			return nil
 		}
+	}
+}
+
+// collect returns memory that was dropped, if that is much, before more is asked for: else both are there for a while.
+func collect(dropped int) {
+	const much = 32 << 20
+	if dropped > much {
+		runtime.GC()
 	}
 }
 

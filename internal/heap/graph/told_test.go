@@ -22,12 +22,9 @@ func TestTold(t *testing.T) {
 		}
 		return out
 	})
-	for range 2 {
+	for again := true; again; again = b.Counted() {
 		for _, x := range blocks {
 			b.Add(x.start, x.size)
-		}
-		if !b.second {
-			b.Counted()
 		}
 	}
 	g := b.Graph()
@@ -78,12 +75,9 @@ func TestTags(t *testing.T) {
 	for _, start := range []uint64{0x300, 0x100, 0x200} {
 		b.Tell(base+start, base+start+0x100, 1, func(_, _ uint64, _ []byte, out []Ref) []Ref { return append(out, Ref{Off: 8, To: base + 0x301}) })
 	}
-	for range 2 {
+	for again := true; again; again = b.Counted() {
 		for _, x := range blocks {
 			b.Add(x.start, x.size)
-		}
-		if !b.second {
-			b.Counted()
 		}
 	}
 	g := b.Graph()

@@ -32,12 +32,9 @@ func typer(blocks int) *Typer {
 	mem := procmem.Reader{Memory: zeros{}, Arch: arch.AMD64}
 	b := graph.NewBuilder(mem, 1<<30)
 	b.Range(0x1000, 0x1000+uint64(blocks)*64)
-	for range 2 {
+	for again := true; again; again = b.Counted() {
 		for i := range uint64(blocks) {
 			b.Add(0x1000+i*64, 64)
-		}
-		if b.Graph().Kinds == nil {
-			b.Counted()
 		}
 	}
 	return New(b.Graph(), mem, nil)

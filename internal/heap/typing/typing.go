@@ -309,7 +309,7 @@ func (t *Typer) read(at uint64, n int) []byte {
 	if n > len(t.buf) {
 		t.buf = make([]byte, max(n, piece))
 	}
-	return t.buf[:t.mem.Fill(at, t.buf[:n])]
+	return t.mem.View(at, t.buf[:n])
 }
 
 // wordAt is a word in memory that was read; 0 past its end.

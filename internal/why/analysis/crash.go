@@ -123,8 +123,14 @@ func (c *crash) report(ctx context.Context, v verdict) *report.Crash {
 		out.Told, out.ToldConfidence = c.toldWith()
 	}
 	out.Causes = c.causes()
-	out.Overflow = c.overflow()
 	out.Frame = c.shown(ctx).frame
+	if out.Overflow = c.overflow(); out.Overflow != nil {
+		if cycle, times := languageCycle(c.shown(ctx).thread.Frames); times > 0 {
+			o := *out.Overflow
+			o.Cycle, o.Times = cycle, times
+			out.Overflow = &o
+		}
+	}
 	if b := c.throughLanguages(ctx, out.Blame); b != out.Blame {
 		old := blameText(out.Blame, out.Kind)
 		for i := range out.Causes {

@@ -182,7 +182,7 @@ func (c *crash) shown(ctx context.Context) shown {
 		if c.naming != nil {
 			n := c.naming
 			kept, calls := n.keepsCalls, n.languageCalls
-			n.keepsCalls, n.languageCalls = true, nil
+			n.keepsCalls, n.languageCalls, n.outside = true, nil, c.fromOutside()
 			out.frame, out.warnings = n.addLanguageCalls(ctx, &out.thread, c.walked, c.frame())
 			out.calls, n.keepsCalls, n.languageCalls = n.languageCalls, kept, calls
 		}
@@ -276,7 +276,7 @@ func (in *naming) addCalls(t *report.Thread, frames []*unwind.Frame, list []task
 			moved = first
 			crash = -1 // also where the native frames between have no names, and one that called all this was taken for the place
 		}
-		if crash >= 0 && crash < len(t.Frames) && len(out) > first && !ended && inStretch(&t.Frames[crash], st) {
+		if crash >= 0 && crash < len(t.Frames) && len(out) > first && !ended && (inStretch(&t.Frames[crash], st) || in.outside && interpreting(t.Frames[crash:], st)) {
 			moved = first
 			crash = -1
 		}
@@ -312,6 +312,49 @@ func callAt(calls []*tasks.Call, i int) *tasks.Call {
 // place. If the frame is the innermost one, the interpreter itself failed, unless it is code that was compiled for the call.
 func inStretch(f *report.Frame, st *tasks.Stretch) bool {
 	return (f.Physical > 0 || compiledFor(f, st)) && f.Physical >= st.From && f.Physical < st.To
+}
+
+// fromOutside reports whether what ended the program is nothing that the innermost function did: a signal that was sent, or the end of the stack, which
+// others filled.
+func (c *crash) fromOutside() bool {
+	k := c.verdict().kind
+	return k == report.CrashSignal || k == report.CrashStackOverflow
+}
+
+// maxBetween is how many frames may be between an interpreter's innermost and that which executes a call: more are a recursion of its own.
+const maxBetween = 64
+
+// interpreting reports whether frames begin with those of an interpreter alone that executes the innermost call of a stretch: it did not fail where the end
+// of the stack or a signal from outside happened to meet it, and the call says more.
+func interpreting(frames []report.Frame, st *tasks.Stretch) bool {
+	i := slices.IndexFunc(frames[:min(len(frames), maxBetween)], func(f report.Frame) bool { return f.Physical >= st.From })
+	if i < 0 || frames[i].Module == "" {
+		return false
+	}
+	module := frames[i].Module
+	return !slices.ContainsFunc(frames[:i], func(f report.Frame) bool { return f.Module != module || f.Language != "" })
+}
+
+// languageCycle is the cycle of functions that covers most of a stack as it is shown, if calls of a language are among them, and how often it repeats.
+func languageCycle(frames []report.Frame) (cycle []string, times int) {
+	if !slices.ContainsFunc(frames, func(f report.Frame) bool { return f.Language != "" }) {
+		return nil, 0
+	}
+	seen := make([]report.Frame, 0, len(frames)/2)
+	for i := range frames {
+		if !frames[i].Folded {
+			seen = append(seen, frames[i])
+		}
+	}
+	from, length, times := report.Recursion(seen)
+	round := seen[from : from+length]
+	if 2*length*times <= len(seen) || !slices.ContainsFunc(round, func(f report.Frame) bool { return f.Language != "" }) {
+		return nil, 0
+	}
+	for i := range round {
+		cycle = addName(cycle, &round[i])
+	}
+	return cycle, times
 }
 
 // compiledFor reports whether a frame is code of no module that a runtime's compiler made of the innermost call of a stretch.

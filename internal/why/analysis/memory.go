@@ -229,9 +229,12 @@ func (c *census) blocks(ctx context.Context) error {
 	if len(at) == 0 {
 		return nil
 	}
-	build.Counted()
+	again := build.Counted()
 	for _, h := range c.all {
 		c.foreign = append(c.foreign, h.Records()...)
+		if !again {
+			continue
+		}
 		h.Blocks(func(x heap.Block) bool {
 			if !x.Free && !x.Own {
 				build.Add(x.Start, x.Size)

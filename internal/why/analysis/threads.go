@@ -47,6 +47,7 @@ type naming struct {
 	left          leftRounds
 	keepsCalls    bool          // of languages, whose variables may be asked for later
 	languageCalls []*tasks.Call // by entry; nil for entries that are none
+	outside       bool          // what ended the program is nothing that the innermost function did
 }
 
 // threads walks the threads that were asked for: the crashing one first, which tells why the process died, then the

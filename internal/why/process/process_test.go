@@ -210,6 +210,7 @@ func TestStarted(t *testing.T) {
 
 // A title that the program wrote over its arguments is one string, and variables that it wrote over are left out.
 func TestStartedTitle(t *testing.T) {
+	toEnd := func(w []uint64) { w[2], w[3] = w[6]+4, w[6]+4 } // as PHP and PostgreSQL do: to the end of the last variable
 	for _, c := range []struct {
 		name      string
 		args, env []string
@@ -234,6 +235,14 @@ func TestStartedTitle(t *testing.T) {
 		{"over variables", []string{"./x", "y"}, []string{"A=1", "B=2", "C=3"}, "a long ti=t", 0, 12, nil, []string{"a long ti=t"}, []string{"C=3"}, false},
 		{"over variables, of the only argument", []string{"./x"}, []string{"A=1", "B=2"}, "a title", 0, 8, nil, []string{"a title"}, []string{"B=2"}, false},
 		{"ended behind the first", []string{"./sshd", "-p", "22"}, []string{"A=1"}, "sshd -p 22 [on]", 0, 17, func(w []uint64) { w[2] = 0 }, []string{"sshd -p 22 [on]"}, nil, false},
+		{"made ready for a title", []string{"./x", "y", "two words"}, []string{"A=1", "BC=2"}, "", 0, 0, toEnd, []string{"./x", "y", "two words"}, []string{"A=1", "BC=2"}, true},
+		{"made ready, and over a part of the first", []string{"./long", "y", "z"}, []string{"A=1", "BC=2"}, "./l", 0, 4, toEnd, []string{"./l"}, []string{"A=1", "BC=2"}, false},
+		{"made ready, and over all", []string{"./x", "y", "z"}, []string{"A=1", "BC=2"}, "title", 0, 8, toEnd, []string{"title"}, []string{"A=1", "BC=2"}, false},
+		{"made ready, and one longer, one shorter", []string{"./x", "y", "zz"}, []string{"A=1", "BC=2"}, "./xxx\x00z", 0, 8, toEnd, []string{"./xxx"}, []string{"A=1", "BC=2"}, false},
+		{"made ready, and over the ends of some", []string{"./x", "y", "zz"}, []string{"A=1", "BC=2"}, "./x yy", 0, 7, toEnd, []string{"./x yy"}, []string{"A=1", "BC=2"}, false},
+		{"made ready, without variables", []string{"./x", "y", "z"}, nil, "", 0, 0, func(w []uint64) { w[2], w[3] = w[1]+3, w[1]+3 }, []string{"./x"}, nil, false},
+		{"pointers to nothing in common", []string{"./x", "y", "z"}, []string{"A=1", "BC=2"}, "", 0, 0, func(w []uint64) { w[2], w[3] = w[5]+3, w[6]+4 }, []string{"./x"}, []string{"A=1", "BC=2"}, false},
+		{"pointers to other text", []string{"./x", "y", "z"}, []string{"A=1", "BC=2"}, "", 0, 0, func(w []uint64) { w[2], w[3] = w[6]+1, w[6]+1 }, []string{"./x"}, []string{"A=1", "BC=2"}, false},
 		{"to the end of a variable", []string{"./x"}, []string{"AB=1", "B=2"}, "title", 0, 8, nil, []string{"title"}, []string{"B=2"}, false},
 	} {
 		mem, auxv := start(arch.AMD64, c.args, c.env, c.change)

@@ -47,6 +47,9 @@ func Started(mem arch.Memory, a *arch.Arch, auxv libstate.Auxv) (args, env []str
 	if r.whole(argv, args, envp) {
 		return args, env, true, true
 	}
+	if args := r.area(argv, envp); args != nil {
+		return args, env, true, true
+	}
 	left := env[:0]
 	for i, at := range envp {
 		if strings.Contains(env[i], "=") && r.follows(at) {
@@ -72,6 +75,30 @@ func (r *reader) whole(argv []arch.Address, args []string, envp []arch.Address) 
 	}
 	next, ok := r.U8(end)
 	return !slices.ContainsFunc(envp, func(at arch.Address) bool { return at > argv[0] && at < end }) && (!ok || next != 0 || slices.Contains(envp, end))
+}
+
+// area returns the arguments of a program that made ready to show its state, which takes the pointers away, and has not shown any: they are where the
+// kernel wrote them, and the first variable is behind them. nil if that is not proved.
+func (r *reader) area(argv, envp []arch.Address) (args []string) {
+	if len(argv) < 2 || slices.ContainsFunc(argv[2:], func(at arch.Address) bool { return at != argv[1] }) {
+		return nil
+	}
+	if end, ok := r.U8(argv[1]); !ok || end != 0 {
+		return nil
+	}
+	at := argv[0]
+	for range argv {
+		text := r.text(at)
+		if text == "" {
+			return nil
+		}
+		args = append(args, text)
+		at += uint64(len(text)) + 1
+	}
+	if len(envp) == 0 || at != slices.Min(envp) {
+		return nil
+	}
+	return args
 }
 
 // follows reports whether a string begins behind the end of another.

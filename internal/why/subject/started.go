@@ -63,7 +63,8 @@ func (s *Start) readStack(p stack) {
 	if !ok {
 		return
 	}
-	if !whole { // the system recorded a title, perhaps cut
+	joined := !whole
+	if joined { // the system recorded a title, perhaps cut
 		if !strings.HasPrefix(args[0], strings.Join(s.Arguments, " ")) {
 			args = nil
 		} else {
@@ -71,7 +72,7 @@ func (s *Start) readStack(p stack) {
 		}
 	}
 	if len(args) > 0 && args[0] != "" {
-		s.Arguments, s.ArgumentsCut = args, false
+		s.Arguments, s.ArgumentsCut, s.ArgumentsJoined = args, false, joined && len(args) > 1
 	}
 	s.Env = env
 }
@@ -96,6 +97,7 @@ func (c coreSubject) readStart() Start {
 		s.Parent, s.UID, s.GID = max(p.PPID, 0), &uid, &gid
 		if p.Args != "" {
 			s.Arguments, s.ArgumentsCut = strings.Fields(p.Args), p.ArgsMayBeCut
+			s.ArgumentsJoined = len(s.Arguments) > 1
 		}
 	}
 	s.readStack(c)

@@ -140,8 +140,14 @@ func (t *tracer) badRegister(m *disasm.MemOperand, regs *arch.RegSet) arch.Reg {
 		return m.Index
 	case m.Scale <= 1 && t.mapped(index):
 		return m.Base
-	case base == 0 && (index != 0 || m.Scale > 1): // what is scaled is no pointer
+	case base == 0 && (index != 0 || m.Scale > 1), m.Scale > 1 && !t.mapped(base) && index < firstPage && m.Disp >= 0 && m.Disp < firstPage: // what is scaled is no pointer
 		return m.Base
+	case m.Scale <= 1 && index < firstPage && base >= leastWild: // the other one is no address
+		t.doubt(report.Likely)
+		return m.Base
+	case m.Scale <= 1 && base < firstPage && index >= leastWild:
+		t.doubt(report.Likely)
+		return m.Index
 	}
 	return arch.NoReg
 }

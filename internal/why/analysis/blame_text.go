@@ -31,7 +31,9 @@ func (t *tracer) overwritten(w *witness, v *provenance.Value, value uint64) (rep
 	at, ok := uint64(0), false
 	switch v.Kind {
 	case provenance.Load:
-		at, ok = w.eval.Address(v, t.past)
+		if at, ok = w.eval.Address(v, t.past); !ok {
+			at, ok = t.stillAt(v, value)
+		}
 	case provenance.Slot, provenance.EntrySlot:
 		at, ok = w.state.CFA+uint64(v.K), w.state.HasCFA
 	}
@@ -105,6 +107,9 @@ func (t *tracer) textInto(w *witness, inst, at uint64, name func(addr uint64) na
 		s.Expression = string(text[:maxTextShown]) + "..."
 	}
 	s.Name = w.arrayAt(inst, at-uint64(back), name)
+	if s.Name != "" && strings.HasPrefix(w.byteAt(inst, at).text, s.Name+"[") {
+		return report.BlameStep{}, false // what was read is of the array itself: whoever read it there had a wrong pointer
+	}
 	if t.doubt(report.Likely); s.Name == "" || inside < minText {
 		t.doubt(report.Possible)
 	}

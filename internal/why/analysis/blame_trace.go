@@ -80,12 +80,15 @@ type origin struct {
 	gone   uint64    // where it was read from that has something else now, and is below the stack that is in use; 0 for nowhere
 	led    bool      // only what variables lead to names it
 	within []typedAt // the objects in which readAt are, as far as the code tells
+	as     typedAt   // what the value was read as a member of where it is not known from where, so many bytes from its beginning as start has
 }
 
 // A typedAt is an object of a structure, class or union.
 type typedAt struct {
 	start uint64
-	name  string // of its type
+	name  string      // of its type
+	path  string      // of a pointer to it, in the source
+	typ   *types.Type // it
 }
 
 func (t *tracer) close() {
@@ -357,12 +360,21 @@ func (t *tracer) index(w *witness, v *provenance.Value, value uint64) (*provenan
 		t.unsure(bx && ix)
 		t.indexOf(w, v, index, i)
 		return index, w, i, true
+	case scale == 1 && b == 0 && i != 0 && !t.mapped(i) && points(w.name(index, v.At, v.Index, 0), w.name(base, v.At, v.Base, 0)):
+		t.unsure(bx && ix)
+		t.summand(w, v, index, v.Index, i)
+		return index, w, i, true
 	case scale == 1 && t.mapped(i) && !t.mapped(b), b == 0 && i != 0:
 		t.unsure(bx && ix)
 		t.summand(w, v, base, v.Base, b)
 		return base, w, b, true
 	}
 	return none()
+}
+
+// points reports whether the first of two that were added is the pointer by their types, whatever values they have.
+func points(one, other named) bool {
+	return one.typ != nil && one.typ.IsPointer() || other.typ != nil && !other.typ.IsPointer()
 }
 
 // indexOf adds the step for the index that a sum was made of, if the expression has it.
@@ -423,14 +435,26 @@ func (t *tracer) otherwise(w *witness, v *provenance.Value, value uint64) *repor
 
 // readWithin keeps in which object a value was read, if the code reads it through a pointer whose type is known.
 func (t *tracer) readWithin(w *witness, v *provenance.Value, at uint64) {
+	if o, ok := w.pointsAt(v); ok {
+		o.start = at - uint64(v.K)
+		t.within = append(t.within, o)
+	}
+}
+
+// pointsAt is the object through a pointer to which the code reads, without its address.
+func (w *witness) pointsAt(v *provenance.Value) (typedAt, bool) {
 	if w.vars == nil || v.Base == arch.NoReg || v.Index != arch.NoReg {
-		return
+		return typedAt{}, false
 	}
-	if n := w.name(w.code.Before(v.At, provenance.Reg(v.Base)), v.At, v.Base, 0); n.typ != nil && len(n.arms) == 0 {
-		if name := pointsToA(n.typ); name != "" && !library(n.typ.Strip().Target().Strip().Name()) {
-			t.within = append(t.within, typedAt{start: at - uint64(v.K), name: name})
-		}
+	n := w.name(w.code.Before(v.At, provenance.Reg(v.Base)), v.At, v.Base, 0)
+	if n.typ == nil || len(n.arms) != 0 {
+		return typedAt{}, false
 	}
+	name := pointsToA(n.typ)
+	if name == "" || library(n.typ.Strip().Target().Strip().Name()) {
+		return typedAt{}, false
+	}
+	return typedAt{name: name, path: n.text, typ: n.typ.Strip().Target()}, true
 }
 
 // read ends the trace with the memory that the value was read from. That memory must still hold the value.
@@ -459,6 +483,9 @@ func (t *tracer) read(w *witness, v *provenance.Value, value uint64) {
 	if ok && s.Memory == nil { // else the address may be another by now
 		t.readAt = append(t.readAt, at)
 		t.readWithin(w, v, at)
+	} else if o, is := w.pointsAt(v); !ok && is && v.K >= 0 && len(t.out.Steps) == 0 && !t.loose {
+		o.start = uint64(v.K)
+		t.as = o
 	}
 	n := w.target(v.At, v.Base, v.Index, v.Scale, v.K, v.Size, 0)
 	if s.Memory != nil { // what the indexes are now leads elsewhere

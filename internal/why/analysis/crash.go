@@ -179,7 +179,7 @@ func (c *crash) causes() []report.Cause {
 			told[i].Confidence = report.Possible
 		}
 	}
-	return slices.Concat(first, c.smashedStack(), c.pureCalled(), c.wronglyGiven(), c.heapCauses(), inside, told, c.usedAfterFree(), c.foreign(), c.ranOff(), c.overranArray(), c.deadVariable(), handled, c.withoutOthers(own.why.Causes), found)
+	return slices.Concat(first, c.smashedStack(), c.pureCalled(), c.wronglyGiven(), c.heapCauses(), inside, told, c.usedAfterFree(), c.foreign(), c.tooSmall(), c.ranOff(), c.overranArray(), c.deadVariable(), handled, c.withoutOthers(own.why.Causes), found)
 }
 
 // verdict is what the thread that died tells of what happened.

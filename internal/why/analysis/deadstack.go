@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/corewalk/corewalk/internal/format/dwarf"
+	"github.com/corewalk/corewalk/internal/vars/types"
 	"github.com/corewalk/corewalk/internal/vars/where"
 	"github.com/corewalk/corewalk/libstate"
 	"github.com/corewalk/corewalk/report"
@@ -21,7 +23,8 @@ const (
 type stale struct {
 	name string // "current"
 	to   uint64
-	sure bool // it is below what is in use
+	sure bool   // it is below what is in use
+	in   string // a variable of another kind that lives there; "" for none
 }
 
 // deadVariable is said of a bad value that stands on the stack where no function has a variable any more, and a variable that lives still points: that of a
@@ -32,11 +35,23 @@ func (c *crash) deadVariable() []report.Cause {
 	}
 	wild := slices.DeleteFunc(slices.Clone(c.wildValues()), func(w uint64) bool { return w < leastWild })
 	gone := c.fault().gone
-	if len(wild) == 0 && gone == 0 {
+	place := uint64(0)
+	if i := slices.IndexFunc(c.fault().readAt, c.onStack); i >= 0 {
+		if dead, _, in := c.deadAt(c.fault().readAt[i]); dead || in != "" {
+			place = c.fault().readAt[i]
+		}
+	}
+	if len(wild) == 0 && gone == 0 && place == 0 {
 		return nil
 	}
 	var found *stale
 	c.stalePointers(func(s *stale) bool {
+		if place != 0 { // the code tells
+			if place-s.to < maxDeadObject {
+				found = s
+			}
+			return found == nil
+		}
 		if gone != 0 { // what was called since has written there
 			if gone-s.to < maxDeadObject {
 				found = s
@@ -56,8 +71,11 @@ func (c *crash) deadVariable() []report.Cause {
 	if found.sure {
 		confidence = report.Likely
 	}
-	if gone != 0 {
+	if place == 0 && gone != 0 {
 		return []report.Cause{{Confidence: report.Possible, Text: fmt.Sprintf("it was read from the stack at %#x, where no variable is any more, but %s points: a function that has returned had one there", gone, found.name)}}
+	}
+	if found.in != "" {
+		return []report.Cause{{Confidence: report.Possible, Text: fmt.Sprintf("it stands on the stack at %#x, in %s, but %s points there, to something else: a function that has returned had a variable there", found.to, found.in, found.name)}}
 	}
 	return []report.Cause{{Confidence: confidence, Text: fmt.Sprintf("it stands on the stack at %#x, where no variable is any more, but %s points: a function that has returned had one there", found.to, found.name)}}
 }
@@ -80,17 +98,17 @@ func (c *crash) stalePointers(yield func(*stale) bool) {
 		}
 	}
 	type lead struct {
-		name func() string // asked for only where something is said of it: names take long
+		name func() (string, *types.Type) // asked for only where something is said of it: names take long
 		to   uint64
 	}
 	var blocks []lead
 	on := true
-	try := func(name func() string, v uint64) bool {
+	try := func(name func() (string, *types.Type), v uint64) bool {
 		switch {
 		case v-low < high-low:
-			if dead, sure := c.deadAt(v); dead {
-				if n := name(); n != "" {
-					on = yield(&stale{n, v, sure})
+			if dead, sure, in := c.deadAt(v); dead || in != "" {
+				if n, t := name(); n != "" && (dead || toObject(t, c.arch.WordSize)) {
+					on = yield(&stale{n, v, sure, in})
 				}
 			}
 		case v >= leastWild && len(blocks) < maxDeadBlocks:
@@ -101,8 +119,8 @@ func (c *crash) stalePointers(yield func(*stale) bool) {
 		return on
 	}
 	if c.pointers(func(p *where.Held, v uint64) bool {
-		name := p.Variable
-		return try(func() string { return name }, v)
+		name, t := p.Variable, p.Type
+		return try(func() (string, *types.Type) { return name, t }, v)
 	}); !on {
 		return
 	}
@@ -113,12 +131,12 @@ func (c *crash) stalePointers(yield func(*stale) bool) {
 		if v-low >= high-low {
 			continue
 		}
-		if !try(func() string {
+		if !try(func() (string, *types.Type) {
 			n, t := c.names().variableAt(near[0][0]+uint64(i)*word, word)
 			if t == nil || !t.Strip().Pointer() {
-				return ""
+				return "", nil
 			}
-			return plainPath(n)
+			return plainPath(n), t
 		}, v) {
 			return
 		}
@@ -132,9 +150,9 @@ func (c *crash) stalePointers(yield func(*stale) bool) {
 			if v < leastWild {
 				continue
 			}
-			name := func() string {
-				n, _ := c.names().variableAt(r[0]+uint64(i)*word, word)
-				return plainPath(n)
+			name := func() (string, *types.Type) {
+				n, t := c.names().variableAt(r[0]+uint64(i)*word, word)
+				return plainPath(n), t
 			}
 			if !try(name, v) {
 				return
@@ -147,8 +165,8 @@ func (c *crash) stalePointers(yield func(*stale) bool) {
 			if v-low >= high-low {
 				continue
 			}
-			if dead, sure := c.deadAt(v); dead {
-				if n := b.name(); n != "" && !yield(&stale{"what " + n + " points to", v, sure}) {
+			if dead, sure, _ := c.deadAt(v); dead {
+				if n, _ := b.name(); n != "" && !yield(&stale{"what " + n + " points to", v, sure, ""}) {
 					return
 				}
 			}
@@ -156,11 +174,21 @@ func (c *crash) stalePointers(yield func(*stale) bool) {
 	}
 }
 
-// deadAt reports whether no variable of the youngest frames is at an address of the stack, and whether that is below what is in use at all.
-func (c *crash) deadAt(at uint64) (dead, sure bool) {
+// toObject reports whether a pointer leads to a structure, class or union that has pointers.
+func toObject(t *types.Type, word int) bool {
+	if t == nil {
+		return false
+	}
+	to := t.Strip().Target()
+	return to != nil && to.Strip().Aggregate() && to.HasPointer(0, max(to.Size(), uint64(word)))
+}
+
+// deadAt reports whether no variable of the youngest frames is at an address of the stack, and whether that is below what is in use at all; else it names the
+// array of characters or numbers that is there, if it began before: at its beginning a program may have put something else on purpose.
+func (c *crash) deadAt(at uint64) (dead, sure bool, in string) {
 	sp := uint64(c.stack[0].SP())
 	if at < sp-redZone {
-		return true, true
+		return true, true, ""
 	}
 	for i, f := range c.stack[:min(len(c.stack), maxObjectFrames)] {
 		cfa, ok := f.CFA()
@@ -168,17 +196,20 @@ func (c *crash) deadAt(at uint64) (dead, sure bool) {
 			continue
 		}
 		if lib := c.libraryPath(f.LookupAddr()); glibc(lib) || musl(lib) {
-			return at < sp, false // which points to what is its own
+			return at < sp, false, "" // which points to what is its own
 		}
 		act, err := c.Variables.At(c.stack, i)
 		if err != nil {
-			return false, false
+			return false, false, ""
 		}
-		_, _, _, lives := where.FrameOf(act).Object(f.LookupAddr(), at)
+		v, low, _, lives := where.FrameOf(act).Object(f.LookupAddr(), at)
 		act.Close()
-		return !lives, false
+		if lives && at != uint64(low) && v.Type != nil && v.Type.Strip().Tag == dwarf.TagArrayType && number(v.Type.Strip().Target()) {
+			in = v.Variable
+		}
+		return !lives, false, in
 	}
-	return false, false
+	return false, false, ""
 }
 
 // belowStack reports whether an address is on the stack of some frames, below all that is in use.

@@ -474,10 +474,22 @@ func (c *crash) firstInHeap(places []uint64) heapWord {
 			continue
 		}
 		p := heapWord{at: at, heap: c.heap()}
-		p.block, p.known = p.heap.BlockAt(at)
+		if p.block, p.known = p.heap.BlockAt(at); !p.known {
+			p.block, p.known = beforeDamage(p.heap, at)
+		}
 		return p
 	}
 	return heapWord{}
+}
+
+// beforeDamage is the block of an address behind which a record is damaged: that has whether it is in use.
+func beforeDamage(h heap.Allocator, at uint64) (heap.Block, bool) {
+	for _, d := range h.Damages() {
+		if d.Before.Contains(at) {
+			return d.Before, true
+		}
+	}
+	return heap.Block{}, false
 }
 
 // listed says on which list of the allocator a free block is.

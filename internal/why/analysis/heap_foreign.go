@@ -79,6 +79,15 @@ func (c *crash) foreign() []report.Cause {
 	if text == "" {
 		text, confidence = c.within(v)
 	}
+	named := slices.ContainsFunc(c.steps(), func(s report.BlameStep) bool { return s.Kind == report.BlameOverwritten && s.Name != "" })
+	if text == "" && !named {
+		text, confidence = c.overrunMember(v)
+	}
+	if text == "" && !named {
+		if text, confidence = c.readAs(v); text != "" {
+			block = c.causeBlock(report.BlockReused, v.block)
+		}
+	}
 	if text == "" {
 		if text, confidence = c.spoilt(v); text == "" {
 			text, confidence = c.beside(v)
@@ -89,6 +98,9 @@ func (c *crash) foreign() []report.Cause {
 				text, confidence = two, possible
 			}
 		}
+	}
+	if text == "" {
+		text, confidence = c.noneLeft(v)
 	}
 	if text == "" {
 		text, confidence = v.leftover(c)
@@ -112,6 +124,14 @@ func (c *crash) foreign() []report.Cause {
 		return nil
 	}
 	return []report.Cause{{Text: text, Confidence: p.atMost(confidence), Block: block}}
+}
+
+// steps are those of the fault's blame.
+func (c *crash) steps() []report.BlameStep {
+	if b := c.fault().blame; b != nil {
+		return b.Steps
+	}
+	return nil
 }
 
 // allHolders adds who points to a block from farther away.
@@ -150,11 +170,11 @@ func (c *crash) unfilled(v *invaded) (text, confidence string) {
 func (c *crash) pouredInto(v *invaded) (text, confidence string) {
 	value, ok := c.mem.Uint(v.at, int(v.word))
 	typed := slices.ContainsFunc(v.holds, func(h holder) bool { return h.size != 0 })
-	if !ok || typed && !v.aimed() || slices.ContainsFunc(v.holds, func(h holder) bool { return h.text }) || v.run.text && v.run.from-v.block.Start > maxReset {
+	if !ok || typed && !v.aimed() && !v.ofPointers() || slices.ContainsFunc(v.holds, func(h holder) bool { return h.text }) || v.run.text && v.run.from-v.block.Start > maxReset {
 		return "", ""
 	}
 	b, what := c.source(v.block, v.at, value)
-	if what.text == "" || !typed && !what.real {
+	if what.text == "" || (!typed || !v.aimed()) && !what.real || typed && !v.aimed() && !c.partly(v) {
 		return "", ""
 	}
 	from := &invaded{heapWord: heapWord{at: b.Start, block: b}, run: run{from: b.Start, end: b.End()}, word: v.word}
@@ -189,6 +209,18 @@ func (c *crash) within(v *invaded) (text, confidence string) {
 		}
 	}
 	return "", ""
+}
+
+// partly reports whether a block has addresses behind the bad value, and none before.
+func (c *crash) partly(v *invaded) bool {
+	words, _ := c.mem.Words(v.block.Start, int(min(v.block.Size, maxPoured))/c.arch.WordSize)
+	first := slices.IndexFunc(words, func(w uint64) bool { return w >= leastWild && c.mappedAt(w) })
+	return first > int(v.at-v.block.Start)/c.arch.WordSize
+}
+
+// ofPointers reports whether all that lead to a block mean pointers there.
+func (v *invaded) ofPointers() bool {
+	return !slices.ContainsFunc(v.holds, func(h holder) bool { return !h.pointer && h.size != 0 })
 }
 
 // aimed reports whether all that lead to a block have a pointer where the bad value is, and one of them has more.
@@ -290,8 +322,12 @@ func (c *crash) behindDamage(p heapWord, r run) []report.Cause {
 		}
 		from = p.at - min(p.at, maxRun)
 	}
+	record := uint64(0)
+	if r.from != p.at && p.at-r.from < maxRun {
+		record = 2 * uint64(c.arch.WordSize) // of which the first word may have other bytes
+	}
 	for _, d := range p.heap.Damages() {
-		if d.Before.Size == 0 || d.At < from || d.At >= p.at {
+		if d.Before.Size == 0 || d.At+record < from || d.At >= p.at {
 			continue
 		}
 		text, confidence := c.damaged(&d)
@@ -496,7 +532,7 @@ func (v *invaded) twoTypes() (text, confidence string) {
 		case h.pointee == nil || h.chars || h.size == 0 || h.size > v.block.Size:
 		case one == nil:
 			one = h
-		case one.to != h.to && (h.points && one.numbers() || one.points && h.numbers()):
+		case one.to != h.to && (h.points && one.numbers() && one.size > 1 || one.points && h.numbers() && h.size > 1): // bytes may be anything
 			return v.ofTwo(one, h), report.Possible
 		case one.to != h.to && !(one.whole || h.whole):
 		case one.to != h.to && !one.pointee.BeginsWith(h.pointee) && !h.pointee.BeginsWith(one.pointee):
@@ -541,7 +577,8 @@ func (c *crash) inUse(v *invaded) (text, confidence string) {
 	if len(names) == 0 {
 		return "", ""
 	}
-	if b != nil && len(names) == 1 && !c.ofTable() {
+	alone, is := c.aloneThere(v)
+	if b != nil && len(names) == 1 && !c.ofTable() && !is {
 		for _, s := range append([]string{b.Expression}, stepNames(b)...) {
 			if strings.HasPrefix(s, names[0]+"->") || strings.HasPrefix(s, names[0]+"[") {
 				return "", ""
@@ -553,6 +590,13 @@ func (c *crash) inUse(v *invaded) (text, confidence string) {
 		at = fmt.Sprintf(", %s from its beginning", byteCount(off))
 	}
 	text = fmt.Sprintf("it was in the block of %s at %#x (%s)%s, which is in use", byteCount(v.block.Size), v.block.Start, strings.Join(names, ", "), at)
+	if is {
+		return text + ", and is the only " + alone + " there: it may never have been set since that was handed out", report.Possible
+	}
+	if v.run.text && v.run.from <= v.block.Start && len(v.holds) == 0 {
+		shown := c.mem.Some(v.block.Start, int(min(v.run.end-v.block.Start, maxTextShown)))
+		return text + fmt.Sprintf(", and holds text from its beginning, %s: it may have been freed, and handed out again, or text is taken for a pointer", strconv.Quote(string(shown))), report.Possible
+	}
 	if c.ofTable() {
 		text += ": a table of virtual functions belongs there, which only who makes an object sets: it may have been freed, and handed out again, or written to by others"
 	}

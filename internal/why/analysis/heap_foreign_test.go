@@ -78,7 +78,7 @@ func TestForeign(t *testing.T) {
 		"behind a damaged record":    {filled{arena{m}, heap.Block{}, false, false}, m.Start + 128, 1, 0},
 		"far behind it":              {filled{arena{m}, heap.Block{}, false, false}, m.Start + 64 + maxRun + 16, 0, 0},
 		"no block before the record": {filled{arena{m}, heap.Block{}, false, true}, m.Start + 128, 0, 0},
-		"before the damaged record":  {filled{arena{m}, heap.Block{}, false, false}, m.Start + 48, 0, 0},
+		"before the damaged record":  {filled{arena{m}, heap.Block{}, false, false}, m.Start + 48, 1, 0},
 		"a block in use":             {filled{arena{m}, in, true, false}, m.Start + 128, 1, 0},
 		"a freed block":              {filled{arena{m}, free, true, false}, m.Start + 128, 0, 1},
 		"the allocator's own block":  {filled{arena{m}, own, true, false}, m.Start + 128, 0, 0},

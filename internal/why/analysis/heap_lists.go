@@ -113,9 +113,14 @@ func (c *crash) pouredFrom(b heap.Block, what poured, next bool, into string) (t
 // source is the block from which on something was written that went on to a value in another: the first of those that lie one behind the other, and end with
 // what goes on there. Of text, which others may have, too, it is the nearest in use that has it from its beginning, or from within.
 func (c *crash) source(to heap.Block, at, value uint64) (found heap.Block, what poured) {
+	var freed heap.Block
+	var was poured
 	for start := to.Start; ; {
 		b, ok := c.heap().BlockAt(start - 1)
 		if !ok || b.Own || b.End() != start || at-b.End() > maxPoured {
+			if found.Size == 0 && freed.Size != 0 { // it may have been given back since
+				return freed, was
+			}
 			return found, what
 		}
 		w := c.goesOn(b, at, value)
@@ -124,10 +129,16 @@ func (c *crash) source(to heap.Block, at, value uint64) (found heap.Block, what 
 			return b, what
 		}
 		if w.text == "" || what.text != "" && w.kind != what.kind {
+			if found.Size == 0 && freed.Size != 0 {
+				return freed, was
+			}
 			return found, what
 		}
 		start = b.Start
 		if w.kind == pouredText && b.Free {
+			if freed.Size == 0 && b.List != "top" && w.run < b.Size && b.End() == to.Start {
+				freed, was = b, w
+			}
 			continue
 		}
 		found, what = b, w
@@ -191,7 +202,7 @@ func (c *crash) goesOn(b heap.Block, at, value uint64) poured {
 	if n := textBytes(value, word); run >= word && n >= 4 && bytes.Count(tail[len(tail)-word:], []byte{byte(value)}) == word && oneByte(value, n) {
 		return poured{text: strconv.Quote(string(tail[len(tail)-minText:])), kind: pouredSeries}
 	}
-	if run >= minText && textBytes(value, word) >= 4 {
+	if run >= minText && textBytes(value, word) >= 4 || run >= 2*minText && at == end && endsText(value, word) {
 		p := poured{text: strconv.Quote(string(tail[len(tail)-run:])), run: uint64(run)}
 		for p.run < b.Size && p.run < maxPoured {
 			v, ok := c.mem.Uint(end-p.run-1, 1)
@@ -201,6 +212,9 @@ func (c *crash) goesOn(b heap.Block, at, value uint64) poured {
 			p.run++
 		}
 		return p
+	}
+	if at == end && wideText(c.arch.Word(tail[len(tail)-word:]), word, false) && wideText(value, word, true) {
+		return poured{text: "text of two bytes a letter", kind: pouredAlike}
 	}
 	for _, size := range []int{word, 4} {
 		if size <= word && (at-end)%uint64(size) == 0 && len(tail) >= minSeries*size && c.inSeries(tail, size, (at-end)/uint64(size), value) {
@@ -289,6 +303,28 @@ func textBytes(value uint64, word int) int {
 		return 0
 	}
 	return n
+}
+
+// endsText reports whether a value begins in memory with the end of a string, and the bytes behind that are as they were.
+func endsText(value uint64, word int) bool {
+	n := 0
+	for n < word && printable(byte(value>>(8*n))) {
+		n++
+	}
+	return n > 0 && n < word && byte(value>>(8*n)) == 0
+}
+
+// wideText reports whether a word is letters of two bytes; at its end may be none, but zeros.
+func wideText(value uint64, word int, end bool) bool {
+	for i := 0; i < word; i += 2 {
+		switch letter := uint16(value >> (8 * i)); {
+		case letter == 0 && end && i > 0:
+			return value>>(8*i) == 0
+		case letter > '~' || letter < ' ':
+			return false
+		}
+	}
+	return true
 }
 
 // oneByte reports whether the first n bytes of a value are the same.

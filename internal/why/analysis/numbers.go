@@ -30,11 +30,13 @@ func (c *crash) overranArray() []report.Cause {
 		if r.text {
 			continue
 		}
-		if r.from == at {
+		if value, ok := c.mem.LookupWord(at); r.from == at || ok && value>>32 == 0 && at-r.from < minSeries*word { // two numbers are no series
 			if text := c.numbersGoOn(at, c.names().variableAt); text != "" {
 				return []report.Cause{{Confidence: report.Possible, Text: text}}
 			}
-			continue
+			if r.from == at {
+				continue
+			}
 		}
 		array, size := c.arrayOf(r.from)
 		end, ok := c.endOf(array, r.from, size)
@@ -80,7 +82,7 @@ func (c *crash) numbersGoOn(at uint64, nameAt func(at, size uint64) (string, *ty
 			return fmt.Sprintf("%s may have been overrun: numbers like those at its end stand in %s, behind it", plainPath(array), plainPath(name))
 		}
 	}
-	return ""
+	return c.recordsGoOn(at, nameAt)
 }
 
 // rowsOf is the name of the array of which an element has a name, with all its rows: "m" for "m[2][1]"; the name itself if it is no element.
@@ -117,6 +119,9 @@ func alikeNumbers(value uint64, elements []uint64, size, word uint64, floats boo
 		return true
 	}
 	low, high := slices.Min(elements), slices.Max(elements)
+	if size == word && low > 0 && goesHigher(value, elements) {
+		return true
+	}
 	return low > 0 && !slices.ContainsFunc(parts, func(n uint64) bool { return n < low || n > high })
 }
 

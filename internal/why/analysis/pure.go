@@ -53,7 +53,7 @@ func (c *crash) pureCalled() []report.Cause {
 	}
 	p := c.firstInHeap([]uint64{o.at})
 	b, known := p.block, p.known
-	dead, _ := c.deadAt(o.at)
+	dead, _, _ := c.deadAt(o.at)
 	switch ending := c.endsIn(n, o.at); {
 	case known && b.Free && b.List != "top":
 		text += fmt.Sprintf(", in a freed block: %s at %#x%s, %s", byteCount(b.Size), b.Start, c.ownerOf(b), listed(b.List))

@@ -162,10 +162,13 @@ func (c *crash) readAs(v *invaded) (text, confidence string) {
 	return "", ""
 }
 
+// maxOwnPart is how large an object may be that another has, in bytes.
+const maxOwnPart = 1 << 12
+
 // hasA reports whether what a pointer leads to, or one of an array of such, has an object of a type of some name at an offset.
 func (h *holder) hasA(name string, off uint64) bool {
 	off %= h.size
-	for size := uint64(1); size <= h.size-off; size++ {
+	for size := uint64(1); size <= min(h.size-off, maxOwnPart); size++ {
 		if _, t, ok := h.pointee.Part(off, size); ok && plainType(t.Strip().Name()) == name {
 			return true
 		}

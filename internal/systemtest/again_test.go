@@ -20,7 +20,9 @@ func TestAbortAgain(t *testing.T) {
 		{"other", "abort", report.CrashSignal, `^SIGABRT caught: sent by kill from process \d+ of user \d+; its handler called abort$`, "idle"},
 		{"self", "kill", report.CrashSignal, `^sent by the program to itself by kill, not by abort$`, "main"},
 		{"term", "abort", report.CrashAbort, `^abort called by the program itself`, "closing"},
-		{"other", "wait", report.CrashSignal, `^sent by kill from process \d+ of user \d+`, ""}, // where it stood says little
+		{"other", "wait", report.CrashSignal, `^sent by kill from process \d+ of user \d+`, "closing"},
+		{"term", "wait", report.CrashSignal, `^sent by kill from process \d+ of user \d+`, "closing"},
+		{"term", "kill", report.CrashSignal, `^SIGTERM caught: sent by kill from process \d+ of user \d+; its handler raised it again$`, "idle"},
 		{"other", "assert", report.CrashAssertion, "how == NULL", "closing"},                    // the handler said why
 	} {
 		t.Run(c.first+"-"+c.how, func(t *testing.T) {

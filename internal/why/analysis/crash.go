@@ -333,13 +333,19 @@ func (c *crash) findNoticed() *int {
 		return nil
 	}
 	sign := c.sign()
-	if at := firstFrame(frames, c.endedItself() || sign.Signal != "" && sentByProcess(sign.Code), c.calledNoCode(c.stop().why.Kind, frames)); at != nil {
+	if at := firstFrame(frames, (c.endedItself() || sign.Signal != "" && sentByProcess(sign.Code)) && !c.killed(), c.calledNoCode(c.stop().why.Kind, frames)); at != nil {
 		return at
 	}
 	if g := c.goEnd(); g != nil && g.frame > 0 {
 		return &g.frame
 	}
 	return new(int) // nothing is known to have failed but the innermost
+}
+
+// killed reports whether another process sent the signal by kill: a handler that was at work then did not end the program.
+func (c *crash) killed() bool {
+	s := c.Signal
+	return s != nil && c.sign().Code == "SI_USER" && s.PID != 0 && s.OwnPID != 0 && s.PID != s.OwnPID
 }
 
 // overflow describes the stack that overflowed; nil if none did.

@@ -168,6 +168,7 @@ func TestPartsOfArrays(t *testing.T) {
 		"the second row":          {arrayOf(integer, 2, 1), "[1][0]"},
 		"rows of rows":            {arrayOf(integer, 3, 1, 1), "[1][0][0]"},
 		"no such row":             {arrayOf(integer, 1, 1), ""},
+		"very many rows":          {arrayOf(integer, 1<<62, 2), "[0][1]"},
 		"rows of nothing":         {arrayOf(integer, 2, 0), ""},
 		"rows past all memory":    {arrayOf(integer, 2, 1<<62), ""},
 		"rows of unknown length":  {arrayOf(integer, 2, -1), ""},
@@ -179,6 +180,9 @@ func TestPartsOfArrays(t *testing.T) {
 	}
 	if got, _, ok := typeOf(t, dwarf.LangC99, arrayOf(integer, 2, 3, 2)).Part(20, 4); got != "[0][2][1]" || !ok {
 		t.Errorf("rows of rows: %q, %v", got, ok)
+	}
+	if got, _, ok := typeOf(t, dwarf.LangCPlus14, arrayOf(integer, 2, 2)).Part(4, 4); got != "[0][1]" || !ok {
+		t.Errorf("rows of C++: %q, %v", got, ok)
 	}
 	if got, _, ok := typeOf(t, dwarf.LangFortran90, arrayOf(integer, 2, 2)).Part(4, 4); ok { // which writes (2,1)
 		t.Errorf("rows of Fortran: %q", got)

@@ -153,6 +153,7 @@ func TestTextArguments(t *testing.T) {
 		{"slices", []*node{pair(text, long), pair(long, text), text}, []TextArgument{next, no, no, before, zero}},
 		{"a slice with a constant of its own", []*node{structure("view", sized(16), at(0, "npos", long, nodeAttr{dwarf.AttrExternal, true}, nodeAttr{dwarf.AttrDeclaration, true}), at(0, "n", long), at(8, "from", text)), num}, []TextArgument{no, before, no}},
 		{"slices of numbers", []*node{pair(pointerTo(num), long), num}, []TextArgument{no, no, no}},
+		{"two numbers", []*node{pair(long, long), num}, []TextArgument{no, no, no}},
 		{"bounds elsewhere", []*node{pair(text, pointerTo(num)), num}, []TextArgument{no, no, no}},
 		{"a slice that lies the other way", []*node{structure("s", sized(16), at(8, "b", long), at(0, "a", text)), text}, nil},
 		{"behind a floating-point number", []*node{pointerTo(num), float, text}, []TextArgument{no}},

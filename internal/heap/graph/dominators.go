@@ -140,7 +140,9 @@ func (g *Graph) Retained(ctx context.Context) (bytes []uint64, by []Node, err er
 		}
 		dom[w] = d
 	}
-	pred, predAt, semi, label = nil, nil, nil, nil
+	dropped := 4 * (len(pred) + len(predAt) + len(semi) + len(label) + len(parent))
+	pred, predAt, semi, label, number, parent = nil, nil, nil, nil, nil, nil
+	collect(dropped)
 	bytes, by = make([]uint64, n), make([]Node, n)
 	for i := range bytes {
 		bytes[i], by[i] = g.Size(Node(i)), None

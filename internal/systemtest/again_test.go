@@ -23,7 +23,7 @@ func TestAbortAgain(t *testing.T) {
 		{"other", "wait", report.CrashSignal, `^sent by kill from process \d+ of user \d+`, "closing"},
 		{"term", "wait", report.CrashSignal, `^sent by kill from process \d+ of user \d+`, "closing"},
 		{"term", "kill", report.CrashSignal, `^SIGTERM caught: sent by kill from process \d+ of user \d+; its handler raised it again$`, "idle"},
-		{"other", "assert", report.CrashAssertion, "how == NULL", "closing"},                    // the handler said why
+		{"other", "assert", report.CrashAssertion, "how == NULL", "closing"}, // the handler said why
 	} {
 		t.Run(c.first+"-"+c.how, func(t *testing.T) {
 			t.Parallel()

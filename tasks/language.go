@@ -114,6 +114,12 @@ const (
 	CallVirtual     CallKind = "virtual" // has no frame of its own: it was inlined, or awaits another call
 )
 
+// Shown is a Runtime that is asked only about threads whose own stacks show it: what is said of one then does not depend on which others were looked at.
+type Shown interface {
+	// ShownBy reports whether a function, in the file of a module, shows it.
+	ShownBy(function, module string) bool
+}
+
 // A ThreadNamer is a Runtime whose threads have names of their own.
 type ThreadNamer interface {
 	// ThreadName is the name of a thread; "" if it is not the runtime's, or has none.

@@ -52,9 +52,10 @@ type runtime struct {
 	tasks map[unwind.ThreadID]task
 }
 
-// Shows reports whether a function is one of the library's, for tasks.
-func Shows(function, _ string) bool {
-	return strings.HasPrefix(function, "system__tasking__") || strings.HasPrefix(function, "system__task_primitives__")
+// Shows reports whether a function is one of the library's, for tasks: of a library of its own, most of them have no names.
+func Shows(function, module string) bool {
+	return strings.HasPrefix(function, "system__tasking__") || strings.HasPrefix(function, "system__task_primitives__") ||
+		strings.HasPrefix(module[strings.LastIndexByte(module, '/')+1:], "libgnarl")
 }
 
 // Find finds the library among the modules of a process; nil if it is not there.
@@ -77,6 +78,9 @@ func (*runtime) Name() string { return "ada" }
 func (*runtime) Tasks(context.Context) iter.Seq2[*tasks.Task, error] {
 	return func(func(*tasks.Task, error) bool) {}
 }
+
+// ShownBy implements tasks.Shown.
+func (*runtime) ShownBy(function, module string) bool { return Shows(function, module) }
 
 // ThreadName implements tasks.ThreadNamer: it is the task's name.
 func (r *runtime) ThreadName(id unwind.ThreadID) string { return r.all()[id].name }

@@ -142,6 +142,9 @@ func (in *naming) addLanguageCalls(ctx context.Context, t *report.Thread, s *unw
 	var warnings []report.Warning
 	in.lookForLanguages(t.Frames)
 	for _, rt := range in.Found {
+		if s, ok := rt.(tasks.Shown); ok && !slices.ContainsFunc(t.Frames, func(f report.Frame) bool { return s.ShownBy(f.Function, f.Module) }) {
+			continue
+		}
 		if n, ok := rt.(tasks.ThreadNamer); ok {
 			t.Name = cmp.Or(n.ThreadName(s.Thread), t.Name)
 		}

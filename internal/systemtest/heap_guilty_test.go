@@ -11,8 +11,6 @@ import (
 
 // TestHeapGuilty: the block is named that memory still shows to be the guilty one, and no other.
 func TestHeapGuilty(t *testing.T) {
-	packages := map[string][2]string{"tcmalloc": {"libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"}, "mimalloc": {"libmimalloc.so.2.0", "libmimalloc2.0"},
-		"jemalloc": {"libjemalloc.so.2", "libjemalloc2"}}
 	for _, c := range []struct{ allocator, source, level, bug, want, confidence, not string }{
 		{"tcmalloc", "guilty.c", "-O0", "through", `or one of those behind it, may have been overrun: "+00 00 0000 0000 and so on and s" goes on in `, report.Possible, "was overrun"},
 		{"mimalloc", "guilty.c", "-O0", "through", `or one of those behind it, may have been overrun: "+00 00 0000 0000 and so on and s" goes on in `, report.Possible, "was overrun"},
@@ -58,7 +56,7 @@ func TestHeapGuilty(t *testing.T) {
 		t.Run(c.allocator+" "+c.bug+c.level, func(t *testing.T) {
 			t.Parallel()
 			var env []string
-			if p := packages[c.allocator]; p[0] != "" {
+			if p := debianAllocators()[c.allocator]; p[0] != "" {
 				env = heaptest.Preload(t, p[0], p[1])
 			}
 			compiler := "gcc"

@@ -14,8 +14,6 @@ import (
 // or else by whoever had it. A pointer that it was given, and cannot look up, is what the program has in its place.
 func TestHeapLists(t *testing.T) {
 	const tcmalloc, mimalloc, jemalloc, musl = "tcmalloc", "mimalloc", "jemalloc", "musl"
-	packages := map[string][2]string{tcmalloc: {"libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"}, mimalloc: {"libmimalloc.so.2.0", "libmimalloc2.0"},
-		jemalloc: {"libjemalloc.so.2", "libjemalloc2"}}
 	for _, c := range []struct{ allocator, bug, want, confidence string }{
 		{tcmalloc, "series", "the block of 48 bytes at 0x# (counts[7]) was overrun: a series of numbers, to 0x#, goes on in ", report.Likely},
 		{mimalloc, "series", "the block of 48 bytes at 0x# (counts[7]) was overrun: a series of numbers, to 0x#, goes on in ", report.Likely},
@@ -33,7 +31,7 @@ func TestHeapLists(t *testing.T) {
 			t.Parallel()
 			compiler, level := "gcc", "-O0"
 			var env []string
-			if p := packages[c.allocator]; p[0] != "" {
+			if p := debianAllocators()[c.allocator]; p[0] != "" {
 				env = heaptest.Preload(t, p[0], p[1])
 			}
 			if c.allocator == musl {

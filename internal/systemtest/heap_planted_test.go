@@ -11,8 +11,6 @@ import (
 
 // TestHeapPlanted: of one mistake each, the guilty block or variable is named, and nothing that is wrong is said with it.
 func TestHeapPlanted(t *testing.T) {
-	packages := map[string][2]string{"tcmalloc": {"libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"}, "mimalloc": {"libmimalloc.so.2.0", "libmimalloc2.0"},
-		"jemalloc": {"libjemalloc.so.2", "libjemalloc2"}}
 	for _, c := range []struct{ allocator, source, level, bug, want, confidence, not string }{
 		{"", "planted.c", "-O0", "index", "j->input[i] where j->input = 0x#, read by digest", report.Certain, "set to"},
 		{"", "planted.c", "-O0", "keys", "root->keys may have been overrun: numbers like those at its end stand in root->child[0], behind it", report.Possible, ""},
@@ -39,7 +37,7 @@ func TestHeapPlanted(t *testing.T) {
 		t.Run(c.allocator+" "+c.bug+c.level, func(t *testing.T) {
 			t.Parallel()
 			var env []string
-			if p := packages[c.allocator]; p[0] != "" {
+			if p := debianAllocators()[c.allocator]; p[0] != "" {
 				env = heaptest.Preload(t, p[0], p[1])
 			}
 			compiler := "gcc"

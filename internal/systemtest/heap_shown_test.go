@@ -13,8 +13,6 @@ import (
 // looks so.
 func TestHeapShown(t *testing.T) {
 	const none = "have been|overrun|no variable is any more|points into it|freed"
-	packages := map[string][2]string{"tcmalloc": {"libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"}, "mimalloc": {"libmimalloc.so.2.0", "libmimalloc2.0"},
-		"jemalloc": {"libjemalloc.so.2", "libjemalloc2"}}
 	for _, c := range []struct{ allocator, source, level, bug, want, confidence, not string }{
 		{"", "shown.c", "-O0", "jump", "(match) has no pointer where one belongs: scores, an array of long int in the block before it, would have element 8 there, and may have been written to beyond its end", report.Possible, "series"},
 		{"jemalloc", "shown.c", "-O2", "jump", "(match) has no pointer where one belongs: scores, an array of long int in the block before it, would have element 7 there", report.Possible, "series"},
@@ -61,7 +59,7 @@ func TestHeapShown(t *testing.T) {
 		t.Run(c.allocator+" "+c.bug+c.level, func(t *testing.T) {
 			t.Parallel()
 			var env []string
-			if p := packages[c.allocator]; p[0] != "" {
+			if p := debianAllocators()[c.allocator]; p[0] != "" {
 				env = heaptest.Preload(t, p[0], p[1])
 			}
 			compiler, flags := "gcc", []string{"-g", c.level, "-w", "-U_FORTIFY_SOURCE", "-fno-builtin"}

@@ -225,3 +225,9 @@ func withoutAddresses(s string) string {
 		s = strings.TrimLeft(after, "0123456789abcdef")
 	}
 }
+
+// debianAllocators are the libraries and the packages of Debian that have them, by the allocator.
+func debianAllocators() map[string][2]string {
+	return map[string][2]string{"jemalloc": {"libjemalloc.so.2", "libjemalloc2"}, "tcmalloc": {"libtcmalloc_minimal.so.4", "libtcmalloc-minimal4"},
+		"mimalloc": {"libmimalloc.so.2.0", "libmimalloc2.0"}}
+}
